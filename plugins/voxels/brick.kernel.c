@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The 6-connected components of a small brick's labels by one group, which keeps the runs in shared
- * memory: a step of union-find takes a tenth of what it takes through the cache, and one launch
+ * memory: union-find walks along chains of runs, which is slow through the cache, and one launch
  * does what components.kernel.c does in three.
  *
- * Runs are numbered in the order of their words.  A brick with more of them than there is room for
- * is left to the same group in global memory, as components.kernel.c has them. */
+ * A work-item numbers the runs of its words, one behind the other.  A brick with more of them than
+ * there is room for is left to the same group in global memory, as components.kernel.c has them. */
 #if defined(__CUDACC__)
 #define TRG_BOUNDS __launch_bounds__(VOX_BRICK_GROUP)
 #endif
@@ -103,19 +103,20 @@ TRG_FN void join_word(const struct desk d, TRG_GLOBAL const trg_u8 *bits, struct
 /* Adds `n` voxels to a component; its size is then part of the maximum. */
 TRG_FN trg_u32 grow(TRG_LOCAL trg_u32 *run, trg_u32 root, trg_u32 n, trg_u32 largest)
 {
-    const trg_u32 now = n ? (TRG_ATOMIC_ADD_LOCAL(&run[root], n << RUN_BITS) >> RUN_BITS) + n : 0u;
+    const trg_u32 more = n << RUN_BITS;
 
-    return now > largest ? now : largest;
+    return n ? vox_larger_of(largest, TRG_ATOMIC_ADD_LOCAL(&run[root], more) >> RUN_BITS, n)
+             : largest;
 }
 
-/* Counts the voxels of the runs of words [from, to). */
+/* Counts the voxels of the runs of a work-item's words. */
 TRG_FN struct vox_largest count_words(const struct desk d, TRG_GLOBAL const trg_u8 *bits,
-                                      struct vox_words w, trg_u32 from, trg_u32 to)
+                                      struct vox_words w, struct vox_walk walk)
 {
     struct vox_largest l = {0u, 0u};
     trg_u32 root = 0u, n = 0u; /* voxels of the component met last: most are of one */
 
-    for (trg_u32 i = from; i < to; i++) {
+    for (trg_u32 i = walk.first; i < w.all; i += walk.step) {
         const trg_u32 word = word_at(bits, w, i);
         trg_u32 number = d.first[i];
 
@@ -145,9 +146,6 @@ TRG_KERNEL3(vox_runs_brick, (const trg_u8, labels), (struct vox_brick, bricks), 
     const struct desk d = {run, first, scan};
     const struct vox_brick b = bricks[TRG_GID];
     const struct vox_words w = vox_words_of(b.n[0], b.n[1], b.n[2]);
-    const trg_u32 each = (w.all + TRG_LSIZE - 1u) / TRG_LSIZE;
-    const trg_u32 from = each * TRG_LID < w.all ? each * TRG_LID : w.all;
-    const trg_u32 to = from + each < w.all ? from + each : w.all;
     TRG_GLOBAL const trg_u8 *bits = labels + b.labels;
     TRG_GLOBAL trg_u32 *parent = parents + b.runs;
     const struct vox_walk walk = {TRG_LID, TRG_LSIZE};
@@ -156,7 +154,7 @@ TRG_KERNEL3(vox_runs_brick, (const trg_u8, labels), (struct vox_brick, bricks), 
 
     for (trg_u32 i = TRG_LID; i < 2u; i += TRG_LSIZE)
         group[i] = 0u;
-    for (trg_u32 i = from; i < to; i++)
+    for (trg_u32 i = walk.first; i < w.all; i += walk.step)
         mine += trg_popcount(vox_run_starts(word_at(bits, w, i)));
     scan[TRG_LID] = mine;
     TRG_BARRIER();
@@ -175,7 +173,7 @@ TRG_KERNEL3(vox_runs_brick, (const trg_u8, labels), (struct vox_brick, bricks), 
         l = vox_count_runs(bits, w, parent, walk);
     } else {
         number = scan[TRG_LID] - mine;
-        for (trg_u32 i = from; i < to; i++) {
+        for (trg_u32 i = walk.first; i < w.all; i += walk.step) {
             const trg_u32 runs = trg_popcount(vox_run_starts(word_at(bits, w, i)));
 
             first[i] = (trg_u16)number;
@@ -183,10 +181,10 @@ TRG_KERNEL3(vox_runs_brick, (const trg_u8, labels), (struct vox_brick, bricks), 
                 run[number] = number;
         }
         TRG_BARRIER();
-        for (trg_u32 i = TRG_LID; i < w.all; i += TRG_LSIZE)
+        for (trg_u32 i = walk.first; i < w.all; i += walk.step)
             join_word(d, bits, w, b.n[1], i);
         TRG_BARRIER();
-        l = count_words(d, bits, w, from, to);
+        l = count_words(d, bits, w, walk);
     }
     if (l.voxels) {
         TRG_ATOMIC_MAX_LOCAL(&group[0], l.voxels);

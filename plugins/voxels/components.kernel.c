@@ -52,7 +52,7 @@ TRG_KERNEL3(vox_runs_count, (const trg_u8, labels), (struct vox_brick, bricks), 
     }
     TRG_BARRIER();
     if (TRG_LID == 0u && group[0]) {
-        TRG_ATOMIC_MAX_GLOBAL(&vox_sums_of(bricks, number)[VOX_SUM_LARGEST], group[0]);
-        TRG_ATOMIC_ADD_GLOBAL(&vox_sums_of(bricks, number)[VOX_SUM_COMPONENTS], group[1]);
+        TRG_ATOMIC_MAX_GLOBAL(&bricks[number].sums.largest, group[0]);
+        TRG_ATOMIC_ADD_GLOBAL(&bricks[number].sums.components, group[1]);
     }
 }

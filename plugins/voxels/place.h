@@ -102,6 +102,17 @@ TRG_FN trg_u64 vox_gather(TRG_GLOBAL const trg_u8 *data, trg_u32 row, struct vox
     return eight;
 }
 
+TRG_FN void vox_clear_sums(TRG_GLOBAL struct vox_sums *s)
+{
+    for (trg_u32 a = 0; a < 3u; a++) {
+        s->not_low[a] = 0u;
+        s->high[a] = 0u;
+    }
+    s->count = 0u;
+    s->largest = 0u;
+    s->components = 0u;
+}
+
 /* What a work-item places: stretches of eight bytes, each `step` behind the one before. */
 struct vox_share {
     trg_u32 first, step;

@@ -18,13 +18,18 @@ TRG_FN struct vox_words vox_words_of(trg_u32 nx, trg_u32 ny, trg_u32 nz)
     return w;
 }
 
-/* Word number `column` of a row; a row of bits ends with a whole byte only. */
+/* Word number `column` of a row; a row of bits ends with a whole byte only.  A brick's labels begin
+ * at a multiple of 16 bytes. */
 TRG_FN trg_u32 vox_word(TRG_GLOBAL const trg_u8 *bits, struct vox_words w, trg_u32 row,
                         trg_u32 column)
 {
     const trg_u32 from = column * 4u, left = w.bytes - from, place = row * w.bytes + from;
     TRG_GLOBAL const trg_u8 *at = bits + place;
-    trg_u32 word = at[0];
+    trg_u32 word;
+
+    if (w.bytes % 4u == 0u)
+        return *(TRG_GLOBAL const trg_u32 *)at;
+    word = at[0];
 
     word |= left > 1u ? (trg_u32)at[1] << 8 : 0u;
     word |= left > 2u ? (trg_u32)at[2] << 16 : 0u;
@@ -153,12 +158,18 @@ struct vox_largest { /* what a work-item found */
     trg_u32 roots;   /* components whose first run was its */
 };
 
+/* The larger of what was largest and of a component that grew from `before` by n.  gcc 12 compiles
+ * (before + n > largest) wrong where `before` comes from an atomic addition of n and largest is 0;
+ * voxels.components finds it at -O1. */
+TRG_FN trg_u32 vox_larger_of(trg_u32 largest, trg_u32 before, trg_u32 n)
+{
+    return largest < n || before > largest - n ? before + n : largest;
+}
+
 /* Adds `n` voxels to a component; its size is then part of the maximum. */
 TRG_FN trg_u32 vox_grow(TRG_GLOBAL trg_u32 *size, trg_u32 root, trg_u32 n, trg_u32 largest)
 {
-    const trg_u32 now = n ? TRG_ATOMIC_ADD_GLOBAL(&size[root], n) + n : 0u;
-
-    return now > largest ? now : largest;
+    return n ? vox_larger_of(largest, TRG_ATOMIC_ADD_GLOBAL(&size[root], n), n) : largest;
 }
 
 TRG_FN struct vox_largest vox_count_runs(TRG_GLOBAL const trg_u8 *bits, struct vox_words w,

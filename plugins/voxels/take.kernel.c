@@ -63,14 +63,8 @@ TRG_FN void vox_take_brick(TRG_GLOBAL const trg_u8 *rows, TRG_GLOBAL const trg_u
     b->runs = i * par.runs;
     vox_take_row(rows, TRG_BEGIN(rows, par.rows, i), TRG_END(rows, par.rows, i), par, b);
     vox_take_values(TRG_BEGIN(values, par.values, i), TRG_END(values, par.values, i), par, b);
-    for (trg_u32 a = 0; a < 3u; a++) {
+    for (trg_u32 a = 0; a < 3u; a++)
         b->n[a] = b->problem ? 0u : b->size[a];
-        b->sums.not_low[a] = 0u;
-        b->sums.high[a] = 0u;
-    }
-    b->sums.count = 0u;
-    b->sums.largest = 0u;
-    b->sums.components = 0u;
 }
 
 /* Each group of a brick looks at it by itself; one of them writes it down. */
@@ -82,7 +76,9 @@ TRG_KERNEL4(vox_take, (const trg_u8, rows), (const trg_u8, values), (struct vox_
     struct vox_brick b;
 
     vox_take_brick(rows, values, par, number, &b);
-    if (part == 0u && TRG_LID == 0u)
+    if (part == 0u && TRG_LID == 0u) {
         bricks[number] = b;
+        vox_clear_sums(&bricks[number].sums);
+    }
     vox_place_brick(values, &b, placed, share);
 }

@@ -65,10 +65,6 @@ struct vox_sums { /* of one brick, as kernels write it: maxima, so that it begin
     trg_u32 high[3];    /* its largest position */
     trg_u32 largest, components; /* voxels of the largest component; components */
 };
-#define VOX_SUMS_WORDS     9u
-#define VOX_SUM_LARGEST    7u
-#define VOX_SUM_COMPONENTS 8u
-
 struct vox_brick {     /* one brick of a batch */
     trg_u32 n[3];      /* voxels along x, y, z, without halo */
     trg_u32 origin[3]; /* its first voxel in the volume */
@@ -130,12 +126,6 @@ struct vox_runs_par {
     trg_u32 groups_each; /* groups for one brick */
     trg_u32 most_runs;   /* of vox_runs_brick: bricks with more are done in global memory */
 };
-
-/* The sums of a brick as words. */
-TRG_FN TRG_GLOBAL trg_u32 *vox_sums_of(TRG_GLOBAL struct vox_brick *bricks, trg_u32 number)
-{
-    return &bricks[number].sums.count;
-}
 
 /* s is handled as the bits of the float 2^23 + s + 1, of which the float s + 1 is one subtraction
  * away. */

@@ -11,6 +11,8 @@
 #define TRG_BOUNDS __launch_bounds__(VOX_GROUP_SIZE, 4)
 #endif
 #include "label.h"
+
+#define GROUP_SUMS 7u /* of a group: count, bits of the low ends inverted, high ends */
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
 #include "labelhand.h"
 #endif
@@ -22,9 +24,8 @@ TRG_KERNEL3(vox_place, (const trg_u8, data), (struct vox_brick, bricks), (trg_u8
     const struct vox_brick b = bricks[number];
     const struct vox_share share = {part * TRG_LSIZE + TRG_LID, par.groups_each * TRG_LSIZE};
 
-    if (part == 0u)
-        for (trg_u32 i = TRG_LID; i < VOX_SUMS_WORDS; i += TRG_LSIZE)
-            vox_sums_of(bricks, number)[i] = 0u;
+    if (part == 0u && TRG_LID == 0u)
+        vox_clear_sums(&bricks[number].sums);
     vox_place_brick(data, &b, placed, share);
 }
 
@@ -36,7 +37,7 @@ TRG_FN void vox_begin_group(TRG_GLOBAL const trg_i32 *tables, trg_u32 s_steps,
         table[i] = tables[i];
     for (trg_u32 i = TRG_LID; i < s_steps; i += TRG_LSIZE)
         table[VOX_TABLE_CROWDED + VOX_S_STEPS + i] = tables[VOX_TABLE_CROWDED + VOX_S_STEPS + i];
-    for (trg_u32 i = TRG_LID; i < VOX_SUMS_WORDS; i += TRG_LSIZE)
+    for (trg_u32 i = TRG_LID; i < GROUP_SUMS; i += TRG_LSIZE)
         group[i] = 0u;
 }
 
@@ -50,12 +51,12 @@ TRG_FN void vox_add_found(TRG_LOCAL trg_u32 *group, const struct vox_found found
     }
 }
 
-TRG_FN void vox_add_group(TRG_GLOBAL trg_u32 *sums, TRG_LOCAL const trg_u32 *group)
+TRG_FN void vox_add_group(TRG_GLOBAL struct vox_sums *s, TRG_LOCAL const trg_u32 *group)
 {
-    TRG_ATOMIC_ADD_GLOBAL(&sums[0], group[0]);
+    TRG_ATOMIC_ADD_GLOBAL(&s->count, group[0]);
     for (trg_u32 a = 0; a < 3u; a++) {
-        TRG_ATOMIC_MAX_GLOBAL(&sums[1u + a], group[1u + a]);
-        TRG_ATOMIC_MAX_GLOBAL(&sums[4u + a], group[4u + a]);
+        TRG_ATOMIC_MAX_GLOBAL(&s->not_low[a], group[1u + a]);
+        TRG_ATOMIC_MAX_GLOBAL(&s->high[a], group[4u + a]);
     }
 }
 
@@ -63,7 +64,7 @@ TRG_KERNEL4(vox_label, (const trg_u8, placed), (struct vox_brick, bricks), (cons
             (trg_u8, labels), (struct vox_label_par, par))
 {
     TRG_SHARED trg_i32 table[VOX_TABLE_REST];
-    TRG_SHARED trg_u32 group[VOX_SUMS_WORDS];
+    TRG_SHARED trg_u32 group[GROUP_SUMS];
     const trg_u32 number = TRG_GID / par.groups_each, part = TRG_GID % par.groups_each;
     const struct vox_brick b = bricks[number];
     const trg_u32 chunks = (b.n[0] + VOX_CHUNK - 1u) / VOX_CHUNK, columns = chunks * b.n[1];
@@ -132,5 +133,5 @@ TRG_KERNEL4(vox_label, (const trg_u8, placed), (struct vox_brick, bricks), (cons
         vox_add_found(group, found);
     TRG_BARRIER();
     if (TRG_LID == 0u && group[0])
-        vox_add_group(vox_sums_of(bricks, number), group);
+        vox_add_group(&bricks[number].sums, group);
 }
