@@ -24,7 +24,8 @@ static struct options {
     struct results out;
     const char *only;
     uint32_t rounds, window;
-    uint32_t clients, io_threads; /* io_threads: of ZeroMQ in each server */
+    uint32_t clients, io_threads;    /* io_threads: of ZeroMQ in each server */
+    uint32_t shards, gather_threads; /* of trigd */
     double seconds;
 } options = {.out = {.bench = "echo", .has_table = true},
              .rounds = 5,
@@ -103,7 +104,7 @@ struct row { /* one figure of trigd beside that of another server */
 static void write_figure(struct bench *b, const char *size, const struct row *row,
                          const struct result *mine, const struct result *theirs)
 {
-    char command[128], crowd[32] = "";
+    char command[160], crowd[32] = "", own[64] = "";
     const struct results out = {
         .bench = "echo", .command = command, .has_table = true, .json = options.out.json};
     const struct result_figure f = {.unit = row->unit,
@@ -114,8 +115,11 @@ static void write_figure(struct bench *b, const char *size, const struct row *ro
 
     if (options.clients > 1)
         snprintf(crowd, sizeof crowd, ", %u clients", options.clients);
-    snprintf(command, sizeof command, "bench_echo --clients %u --io-threads %u", options.clients,
-             options.io_threads);
+    if (options.shards || options.gather_threads)
+        snprintf(own, sizeof own, " --shards %u --gather-threads %u", options.shards,
+                 options.gather_threads);
+    snprintf(command, sizeof command, "bench_echo --clients %u --io-threads %u%s", options.clients,
+             options.io_threads, own);
     result_report(&out, &f, mine, "%s, %s%s: %s", b->transport, size, crowd, row->figure);
 }
 
@@ -189,8 +193,11 @@ static int measure_size(struct bench *b, const char *size)
 
 static int open_all(struct bench *b, bool tcp)
 {
-    const struct server_setup setup = {
-        .tcp = tcp, .credits = options.window, .io_threads = options.io_threads};
+    const struct server_setup setup = {.tcp = tcp,
+                                       .credits = options.window,
+                                       .io_threads = options.io_threads,
+                                       .shards = options.shards,
+                                       .gather_threads = options.gather_threads};
 
     for (uint32_t k = 0; k < SERVER_KINDS; k++) {
         int r = server_start(&b->server[k], (enum server_kind)k, &setup);
@@ -256,6 +263,8 @@ int main(int argc, char **argv)
         {"only", ARG_TEXT, &options.only, 0, 0, "WAY", "ipc or tcp"},
         {"clients", ARG_U32, &options.clients, 1, CROWD_MAX, "N", "at a time"},
         {"io-threads", ARG_U32, &options.io_threads, 1, 16, "N", "of ZeroMQ in each server"},
+        {"shards", ARG_U32, &options.shards, 0, 16, "N", "of trigd; 0: as it likes"},
+        {"gather-threads", ARG_U32, &options.gather_threads, 0, 16, "N", "of trigd"},
         {"json", ARG_APPEND, &options.out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     int r;

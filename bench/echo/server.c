@@ -9,14 +9,16 @@ static const char *const name[SERVER_KINDS] = {"echo", "decode", "answer", "trig
 
 static int start_trigd(struct server *s, const struct server_setup *setup, const char *tcp)
 {
-    char config[512], endpoints[160];
+    char config[512], endpoints[160], shards[32] = "";
 
+    if (setup->shards)
+        snprintf(shards, sizeof shards, ", shards: %u", setup->shards);
     snprintf(config, sizeof config,
              "cache_dir: cache\nlog: {level: warn}\n"
              "clients: {credits: %u, heartbeat_ms: 60000}\n"
-             "threads: {zmq_threads: %u}\n"
+             "threads: {zmq_threads: %u, gather_threads: %u%s}\n"
              "devices: [{backend: cpu, index: 0, lanes: %u}]\n",
-             setup->credits, setup->io_threads, setup->io_threads);
+             setup->credits, setup->io_threads, setup->gather_threads, shards, setup->io_threads);
     snprintf(endpoints, sizeof endpoints, ", \"%s\"", tcp);
     return bench_daemon_start(
         &s->trigd, &(struct bench_daemon_setup){.plugin = "nothing",

@@ -18,9 +18,10 @@ struct server {
 };
 
 struct server_setup {
-    bool tcp;            /* on a free port of the loopback, else on ipc */
-    uint32_t credits;    /* of each client */
-    uint32_t io_threads; /* of ZeroMQ */
+    bool tcp;                        /* on a free port of the loopback, else on ipc */
+    uint32_t credits;                /* of each client */
+    uint32_t io_threads;             /* of ZeroMQ */
+    uint32_t shards, gather_threads; /* of trigd; shards 0: as many as it starts by itself */
 };
 
 /* Starts a server.  Negative errno. */
