@@ -60,32 +60,34 @@ static bool is_wanted(uint32_t size)
     return !bench.size || bench.size == size;
 }
 
+static void speed_of(const struct device *device, uint32_t size, uint32_t store, uint32_t way)
+{
+    const struct lattice_setup setup = cope(size, size, store);
+    const struct lattice_tuning tuning = {.way = way};
+    const double goal = store || way                         ? 0
+                        : is_gpu(device) && size % 1024 == 0 ? 50000
+                        : device->info.is_host               ? 100
+                                                             : 0;
+    struct result r;
+
+    if (!is_wanted(size) || (!is_gpu(device) && (way || size > 1024)))
+        return;
+    r = measure(device, &setup, &tuning, steps_for(device, size, size), true);
+    result_report(
+        &bench.out,
+        &(struct result_figure){
+            .unit = "MLUPS", .higher_is_better = true, .goal = goal, .device = name_of(device)},
+        &r, "%ux%u, %s, %s", size, size, store_name[store], way_name[way]);
+}
+
 void bench_speed(const struct device *device)
 {
     static const uint32_t sizes[] = {128, 256, 512, 1024, 2048, 4096};
 
     for (uint32_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
         for (uint32_t store = 0; store < 2; store++)
-            for (uint32_t way = 0; way < 3; way++) {
-                const struct lattice_setup setup = cope(sizes[s], sizes[s], store);
-                const struct lattice_tuning tuning = {.way = way};
-                const double goal = store || way                             ? 0
-                                    : is_gpu(device) && sizes[s] % 1024 == 0 ? 50000
-                                    : device->info.is_host                   ? 100
-                                                                             : 0;
-                struct result r;
-
-                if (!is_wanted(sizes[s]) || (!is_gpu(device) && (way || sizes[s] > 1024)))
-                    continue;
-                r = measure(device, &setup, &tuning, steps_for(device, sizes[s], sizes[s]), true);
-                result_report(&bench.out,
-                              &(struct result_figure){.unit = "MLUPS",
-                                                      .higher_is_better = true,
-                                                      .goal = goal,
-                                                      .device = name_of(device)},
-                              &r, "%ux%u, %s, %s", sizes[s], sizes[s], store_name[store],
-                              way_name[way]);
-            }
+            for (uint32_t way = 0; way < 3; way++)
+                speed_of(device, sizes[s], store, way);
     if (is_gpu(device) && is_wanted(128)) {
         const struct lattice_setup small = cope(128, 128, 0);
         const struct result r = measure(device, &small, NULL, 40000, false);

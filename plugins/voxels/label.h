@@ -10,8 +10,7 @@
 #define VOX_ROLLED
 #endif
 
-#if defined(__OPENCL_VERSION__) /* inlined before anything else: LLVM 15 ends in its inliner else \
-                                 */
+#if defined(__OPENCL_VERSION__) /* inlined first: the inliner of LLVM 15 crashes on it */
 #define VOX_FN static inline __attribute__((always_inline))
 #else
 #define VOX_FN TRG_FN

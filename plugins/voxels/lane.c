@@ -7,16 +7,14 @@
 #include "brick.program.h"
 #include "components.program.h"
 #include "place.h"
-#include "runs.h"
 #include "take.program.h"
 #include "trigd/common/lane.h"
 #include "voxels.program.h"
 
-#define ALIGN     16u
-#define DEPTH_MAX 32u /* planes of a group */
-#define GROUPS_UNIT \
-    4u /* groups that a multiprocessor has at once: it should get these of a batch */
-#define PLACE_STRIDE 4u /* stretches of eight bytes that a work-item places, about */
+#define ALIGN        16u
+#define DEPTH_MAX    32u /* planes of a group */
+#define GROUPS_UNIT  4u  /* groups that a multiprocessor has at once */
+#define PLACE_STRIDE 4u  /* stretches of eight bytes that a work-item places, about */
 
 struct twin { /* on the CPU the host and the device use one buffer */
     struct trg_buffer *host, *dev;
