@@ -21,6 +21,8 @@
 #endif
 #if HT_VECTORS
 #include "filter_host.h"
+#include "triplet_pairs_host.h"
+#include "triplet_roads_host.h"
 #endif
 
 /* Where an RoI of n hits stands, in steps of HT_SIZE_STEP hits: the larger, the lower. */
@@ -315,7 +317,7 @@ TRG_FN void ht_sum_up(TRG_GLOBAL struct hg_summary *s, trg_u32 n_tracks, trg_u32
 
 /* ---------------------------------------------------------------- roads */
 
-#if !defined(__CUDACC__)
+#if !defined(__CUDACC__) && !HT_VECTORS
 /* Begins roads at those of the hits from <= h < to of station `behind` that find a triplet. */
 TRG_FN void ht_begin_roads(const struct ht_view v, const struct ht_par par,
                            TRG_GLOBAL const struct ht_stations *stations, trg_u32 from, trg_u32 to,
@@ -388,6 +390,10 @@ TRG_KERNEL8(ht_follow, (const trg_u8, data), (const trg_u32, order), (float, hit
         if (!n_here && (from == to || (par.is_wide && !n_seeds[behind])))
             continue;
         ht_warp_want(warp, road, now, n_here, station, s);
+#elif HT_VECTORS
+        for (trg_u32 k = 0; k < n_here; k += HT_LANES)
+            ht_want16(&v, &par, road, now + k, n_here - k < HT_LANES ? n_here - k : HT_LANES,
+                      station, &s);
 #else
         for (trg_u32 k = TRG_LID; k < n_here; k += TRG_LSIZE)
             ht_want(v, par, &road[now[k]], station, s);

@@ -77,10 +77,6 @@ TRG_FN struct ht_window ht_third_window(const struct ht_view v, const struct ht_
     return ht_window_of(v, station, x, y, reach + ht_drift(x, y, l.tx, l.ty, s.depth));
 }
 
-#if HT_VECTORS
-#include "triplet_scan_host.h"
-#else
-
 /* The hits of a window that are nearest to a line and on its side of the beam. */
 TRG_FN void ht_find_nearest(const struct ht_view v, const struct ht_window w,
                             const struct hg_line l, struct ht_near *near)
@@ -139,5 +135,4 @@ TRG_FN void ht_find_on(const struct ht_view v, const struct ht_par par,
                           best);
     }
 }
-#endif
 #endif

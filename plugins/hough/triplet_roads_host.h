@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* triplet_roads_host.h - ht_want for sixteen roads at once on a core with AVX-512. */
+#ifndef HOUGH_TRIPLET_ROADS_HOST_H
+#define HOUGH_TRIPLET_ROADS_HOST_H
+#include "triplet_lanes_host.h"
+
+/* Words of a road, and which one: offsetof in words. */
+#define HT_ROAD_WORDS   (sizeof(struct ht_road) / 4u)
+#define HT_ROAD_WORD(m) (offsetof(struct ht_road, m) / 4u)
+
+struct ht_roads16 {
+    const struct ht_road *road;
+    __m512i at; /* words */
+};
+
+static inline __m512 ht_road_float16(const struct ht_roads16 r, size_t word, __mmask16 lanes)
+{
+    return ht_gather16((const float *)r.road + word, r.at, lanes);
+}
+
+static inline __m512i ht_road_word16(const struct ht_roads16 r, size_t word, __mmask16 lanes)
+{
+    return ht_gather_words16((const trg_u32 *)r.road + word, r.at, lanes);
+}
+
+struct ht_near16 { /* the nearest hits of the lanes on layers of a kind */
+    __m512 off;
+    __m512i at, id;
+};
+
+static inline void ht_keep_nearer16(struct ht_near16 *near, __mmask16 lanes, __m512 off, __m512i at,
+                                    __m512i id)
+{
+    const __mmask16 same = _mm512_mask_cmp_ps_mask(lanes, off, near->off, _CMP_EQ_OQ);
+    const __mmask16 nearer = _mm512_mask_cmp_ps_mask(lanes, off, near->off, _CMP_LT_OQ) |
+                             _mm512_mask_cmp_epu32_mask(same, id, near->id, _MM_CMPINT_LT);
+
+    near->off = _mm512_mask_mov_ps(near->off, nearer, off);
+    near->at = _mm512_mask_mov_epi32(near->at, nearer, at);
+    near->id = _mm512_mask_mov_epi32(near->id, nearer, id);
+}
+
+/* Which of the roads, all of three hits, have lost one of them to another road. */
+static inline __mmask16 ht_are_robbed16(const struct ht_view *v, const struct ht_roads16 r,
+                                        __mmask16 lanes)
+{
+    __mmask16 robbed = 0;
+
+    for (trg_u32 k = 0; lanes && k < 3u; k++) {
+        const __m512i hit = ht_road_word16(r, HT_ROAD_WORD(first) + k, lanes);
+
+        robbed |= _mm512_mask_cmp_ps_mask(lanes, ht_gather16(v->x, hit, lanes),
+                                          _mm512_set1_ps(HT_USED), _CMP_GE_OQ);
+    }
+    return robbed;
+}
+
+struct ht_looks16 { /* where roads look, as ht_look_from says it */
+    struct ht_lines16 l;
+    struct ht_windows16 w;
+    __m512 most;
+};
+
+static inline struct ht_looks16 ht_looks_from16(const struct ht_view *v, const struct ht_par *par,
+                                                const struct ht_roads16 r, trg_u32 station,
+                                                const struct ht_station *s, __mmask16 lanes)
+{
+    struct ht_looks16 look;
+    __m512 dz, tol, drift, x, y;
+
+    look.l.x = ht_road_float16(r, HT_ROAD_WORD(x), lanes);
+    look.l.y = ht_road_float16(r, HT_ROAD_WORD(y), lanes);
+    look.l.z = ht_road_float16(r, HT_ROAD_WORD(z), lanes);
+    look.l.tx = ht_road_float16(r, HT_ROAD_WORD(tx), lanes);
+    look.l.ty = ht_road_float16(r, HT_ROAD_WORD(ty), lanes);
+    dz = _mm512_sub_ps(_mm512_set1_ps(s->middle), look.l.z);
+    tol = _mm512_add_ps(_mm512_set1_ps(par->common.tol_mm),
+                        _mm512_mul_ps(_mm512_set1_ps(par->common.tol_rad), ht_abs16(dz)));
+    tol = _mm512_min_ps(tol, _mm512_set1_ps(par->common.tol_max_mm));
+    drift = ht_move16(&look.l, dz, s->depth, &x, &y);
+    look.most = _mm512_mul_ps(tol, tol);
+    look.w = ht_windows_of16(v, station, x, y, _mm512_add_ps(tol, drift), lanes);
+    return look;
+}
+
+/* ht_find_nearest: near[1] on odd layers. */
+static inline void ht_find_nearest16(const struct ht_view *v, const struct ht_looks16 *look,
+                                     struct ht_near16 *near)
+{
+    __m512i at;
+
+    near[0].off = near[1].off = look->most;
+    near[0].at = near[1].at = near[0].id = near[1].id = _mm512_set1_epi32(-1); /* HT_NONE */
+    for (trg_u32 k = 0;; k++) {
+        const __mmask16 lanes = ht_in_window16(&look->w, k, &at);
+        struct ht_hits16 h;
+        __m512 off;
+        __m512i id;
+        __mmask16 found, odd;
+
+        if (!lanes)
+            return;
+        h = ht_hits_at16(v, at, lanes);
+        off = ht_off2_16(&look->l, &h);
+        found = ht_same_side16(&look->l, &h,
+                               _mm512_mask_cmp_ps_mask(lanes, off, look->most, _CMP_LE_OQ));
+        if (!found)
+            continue;
+        id = ht_gather_words16(v->id, at, found);
+        odd = _mm512_test_epi32_mask(id, _mm512_set1_epi32(1 << HT_ITEM_BITS));
+        ht_keep_nearer16(&near[0], found & (__mmask16)~odd, off, at, id);
+        ht_keep_nearer16(&near[1], found & odd, off, at, id);
+    }
+}
+
+/* ht_claim_nearest for each of the lanes. */
+static inline void ht_claim_nearest16(const struct ht_view *v, const struct ht_par *par,
+                                      struct ht_road *road, const trg_u32 *now, __m512 most,
+                                      const struct ht_near16 *near, __mmask16 lanes)
+{
+    float mosts[HT_LANES], off0[HT_LANES], off1[HT_LANES];
+    trg_u32 at0[HT_LANES], at1[HT_LANES];
+
+    _mm512_storeu_ps(mosts, most);
+    _mm512_storeu_ps(off0, near[0].off);
+    _mm512_storeu_ps(off1, near[1].off);
+    _mm512_storeu_si512(at0, near[0].at);
+    _mm512_storeu_si512(at1, near[1].at);
+    for (trg_u32 left = lanes; left; left &= left - 1u) {
+        const trg_u32 k = (trg_u32)__builtin_ctz(left);
+        const struct ht_near one = {off0[k], off1[k], at0[k], at1[k]};
+
+        ht_claim_nearest(*v, *par, &road[now[k]], one, mosts[k]);
+    }
+}
+
+/* The first n <= 16 of the roads in `now`. */
+static inline void ht_want16(const struct ht_view *v, const struct ht_par *par,
+                             struct ht_road *road, const trg_u32 *now, trg_u32 n, trg_u32 station,
+                             const struct ht_station *s)
+{
+    const __mmask16 lanes = ht_lanes(n);
+    const struct ht_roads16 r = {road, _mm512_mullo_epi32(_mm512_maskz_loadu_epi32(lanes, now),
+                                                          _mm512_set1_epi32((int)HT_ROAD_WORDS))};
+    const __m512i hits = ht_road_word16(r, HT_ROAD_WORD(n), lanes);
+    const __m512i from = _mm512_srl_epi32(ht_road_word16(r, HT_ROAD_WORD(layer), lanes),
+                                          _mm_cvtsi32_si128((int)par->station_shift));
+    const __mmask16 robbed =
+        ht_are_robbed16(v, r, _mm512_mask_cmpeq_epi32_mask(lanes, hits, _mm512_set1_epi32(3)));
+    __mmask16 may = _mm512_mask_cmp_epu32_mask(lanes & (__mmask16)~robbed, from,
+                                               _mm512_set1_epi32((int)station), _MM_CMPINT_NLE);
+    struct ht_looks16 look;
+    struct ht_near16 near[2];
+
+    may = _mm512_mask_cmpneq_epi32_mask(may, hits, _mm512_set1_epi32((int)HG_TRACK_HITS));
+    for (trg_u32 k = 0; k < n; k++) {
+        road[now[k]].near[0] = road[now[k]].near[1] = HT_NONE;
+        if (robbed >> k & 1)
+            road[now[k]].n = 0u;
+    }
+    if (!may || !s->has_hits)
+        return;
+    look = ht_looks_from16(v, par, r, station, s, may);
+    ht_find_nearest16(v, &look, near);
+    ht_claim_nearest16(v, par, road, now, look.most, near,
+                       _mm512_test_epi32_mask(look.w.n, look.w.n));
+}
+#endif
