@@ -121,11 +121,12 @@ static int on_keys(void *arg)
 {
     struct request *q = arg;
     struct lumi start[CHANGE_STARTS];
+    const uint32_t n = change_book_starts(q->run->book, start);
 
-    q->n_kept = change_book_starts(q->run->book, start);
-    q->kept = calloc(q->n_kept, sizeof *q->kept);
+    q->kept = calloc(n, sizeof *q->kept);
     if (!q->kept)
         return -ENOMEM;
+    q->n_kept = n;
     for (uint32_t i = 0; i < q->n_kept; i++) {
         struct request one = *q;
 
