@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Boxes searched on every device, by every way: the points that all points tested one by one give,
  * in the order of the tree's nodes. */
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -364,6 +365,53 @@ static void large(void **state)
     free_scene(s);
 }
 
+/* One value in all places of a buffer of words. */
+static void put_same(struct kd_forest *f, struct trg_queue *q, struct trg_buffer *to, size_t at,
+                     uint32_t n, float value)
+{
+    float *words = malloc(n * sizeof *words);
+
+    assert_non_null(words);
+    for (uint32_t i = 0; i < n; i++)
+        words[i] = value;
+    assert_int_equal(kd_put(f, q, to, at * sizeof *words, words, n * sizeof *words), 0);
+    free(words);
+}
+
+/* 2^32 - 1 results and more are an error, not a short answer: boxes that hold all of 2,047 points.
+ * On the CPU, by hand: elsewhere they would take minutes. */
+static void too_many_results(void **state)
+{
+    const uint32_t n = 2047, boxes = UINT32_MAX / n + 1;
+    const struct kd_queries_setup setup = {
+        .max_queries = boxes, .gang = 1, .period_dim = KD_NO_PERIOD};
+    uint64_t seed = 1;
+    struct scene *s = calloc(1, sizeof *s);
+    struct kd_queries *queries;
+    struct kd_forest *f;
+    struct trg_queue *q;
+
+    (void)state;
+    assert_non_null(s);
+    if (!devices_get(0)->info.is_host) {
+        free(s);
+        skip();
+    }
+    *s = (struct scene){
+        .k = 2, .n_trees = 1, .trees = {{0, n}}, .points = {make_points(UNIFORM, 2, n, &seed)}};
+    assert_int_equal(trg_queue_new(devices_get(0)->d, &q), 0);
+    f = plant(s, devices_get(0), q);
+    assert_int_equal(kd_queries_new(f, &setup, &queries), 0);
+    for (uint32_t d = 0; d < 4; d++) /* low ends, then high ends */
+        put_same(f, q, queries->boxes, (size_t)d * queries->room, boxes, d < 2 ? -9 : 9);
+    put_same(f, q, queries->tree_of, 0, boxes, 0);
+    assert_int_equal(kd_search(queries, q, KD_SEARCH_HAND, boxes, n), -EOVERFLOW);
+    kd_queries_free(queries);
+    kd_forest_free(f);
+    trg_queue_free(q);
+    free_scene(s);
+}
+
 static void wrong_setup(void **state)
 {
     const struct kd_forest_setup setup = {
@@ -387,9 +435,10 @@ static void wrong_setup(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(wrong_setup), cmocka_unit_test(one_tree),
-                                       cmocka_unit_test(forest), cmocka_unit_test(periodic),
-                                       cmocka_unit_test(large)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_setup), cmocka_unit_test(one_tree),
+        cmocka_unit_test(forest),      cmocka_unit_test(periodic),
+        cmocka_unit_test(large),       cmocka_unit_test(too_many_results)};
 
     return devices_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }
