@@ -165,6 +165,18 @@ static void lhcb_events_keep_vertices_and_particles(void **state)
     assert_near((double)t->particle_z0_mm[1], 20 - 0.5 * cos(1.5) * sinh(2), 1e-5);
 }
 
+static void lhcb_hits_alone_are_an_event(void **state)
+{
+    struct place *p = *state;
+
+    put(p, "3_4-hits.csv", LHCB_HITS);
+    imports(p, "lhcb-csv", p->folder);
+    assert_int_equal(p->n, 1);
+    assert_int_equal(roi(p, 0)->l1id, 4);
+    assert_true(roi(p, 0)->hits->n_x_mm > 0);
+    assert_null(roi(p, 0)->truth);
+}
+
 static void bad_lhcb_files_get_a_sentence(void **state)
 {
     static const struct {
@@ -224,6 +236,7 @@ int main(void)
         IN_PLACE(velopix_events_may_lack_truth_or_hits),
         IN_PLACE(bad_velopix_files_get_a_sentence),
         IN_PLACE(lhcb_events_keep_vertices_and_particles),
+        IN_PLACE(lhcb_hits_alone_are_an_event),
         IN_PLACE(bad_lhcb_files_get_a_sentence),
         IN_PLACE(paths_that_cannot_be_get_a_sentence),
     };

@@ -82,6 +82,17 @@ static void trackml_events_may_lack_the_truth_of_hits(void **state)
     assert_int_equal(t->particle_pdg[0], 0);
 }
 
+static void trackml_hits_alone_are_an_event(void **state)
+{
+    struct place *p = *state;
+
+    put(p, "event8-hits.csv", TRACKML_HITS);
+    imports(p, "trackml", p->folder);
+    assert_int_equal(p->n, 1);
+    assert_true(roi(p, 0)->hits->n_x_mm > 0);
+    assert_null(roi(p, 0)->truth);
+}
+
 static void bad_trackml_files_get_a_sentence(void **state)
 {
     static const struct {
@@ -328,6 +339,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_PLACE(trackml_events_keep_hits_and_particles),
         IN_PLACE(trackml_events_may_lack_the_truth_of_hits),
+        IN_PLACE(trackml_hits_alone_are_an_event),
         IN_PLACE(bad_trackml_files_get_a_sentence),
         IN_PLACE(spacepoints_take_layers_from_columns),
         IN_PLACE(spacepoints_take_layers_from_measurements),
