@@ -44,8 +44,22 @@ static inline __m512i ht_gather_words16(const trg_u32 *column, __m512i at, __mma
     return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), lanes, at, column, 4);
 }
 
+static inline __m512i ht_numbers16(trg_u32 from)
+{
+    const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+
+    return _mm512_add_epi32(_mm512_set1_epi32((int)from), lane);
+}
+
+/* The hits at those places; where they are one behind the other no words are gathered. */
 static inline struct ht_hits16 ht_hits_at16(const struct ht_view *v, __m512i at, __mmask16 lanes)
 {
+    const trg_u32 first = (trg_u32)_mm_cvtsi128_si32(_mm512_castsi512_si128(at));
+
+    if (lanes == _mm512_mask_cmpeq_epi32_mask(lanes, at, ht_numbers16(first)))
+        return (struct ht_hits16){.x = _mm512_maskz_loadu_ps(lanes, v->x + first),
+                                  .y = _mm512_maskz_loadu_ps(lanes, v->y + first),
+                                  .z = _mm512_maskz_loadu_ps(lanes, v->z + first)};
     return (struct ht_hits16){.x = ht_gather16(v->x, at, lanes),
                               .y = ht_gather16(v->y, at, lanes),
                               .z = ht_gather16(v->z, at, lanes)};
@@ -118,15 +132,61 @@ static inline struct ht_windows16 ht_windows_of16(const struct ht_view *v, trg_u
     return w;
 }
 
-/* Of the lanes, those whose window has more than k hits; *ret_at: the places of hits k. */
-static inline __mmask16 ht_in_window16(const struct ht_windows16 *w, trg_u32 k, __m512i *ret_at)
+/* Of the lanes, those whose window has a hit of its number; *ret_at: its place. */
+static inline __mmask16 ht_in_window16(const struct ht_windows16 *w, __m512i number,
+                                       __m512i *ret_at)
 {
-    const __m512i number = _mm512_set1_epi32((int)k);
-    const __m512i turned = _mm512_sub_epi32(_mm512_set1_epi32((int)(w->begin + k)), w->n_first);
+    const __m512i begin = _mm512_set1_epi32((int)w->begin);
+    const __m512i turned = _mm512_add_epi32(begin, _mm512_sub_epi32(number, w->n_first));
 
     *ret_at =
         _mm512_mask_mov_epi32(_mm512_add_epi32(w->first, number),
                               _mm512_cmp_epu32_mask(number, w->n_first, _MM_CMPINT_NLT), turned);
     return _mm512_cmp_epu32_mask(number, w->n, _MM_CMPINT_LT);
+}
+
+/* ---------------------------------------------------------------- large windows */
+
+/* Lanes go through windows of more hits one after the other, sixteen hits at a time. */
+#define HT_SMALL 8u
+
+static inline __mmask16 ht_large16(const struct ht_windows16 *w)
+{
+    return _mm512_cmp_epu32_mask(w->n, _mm512_set1_epi32((int)HT_SMALL), _MM_CMPINT_NLE);
+}
+
+/* The windows without those of the lanes. */
+static inline struct ht_windows16 ht_windows_but16(struct ht_windows16 w, __mmask16 lanes)
+{
+    w.n = _mm512_maskz_mov_epi32((__mmask16)~lanes, w.n);
+    return w;
+}
+
+/* One lane's for all. */
+static inline __m512i ht_word_for16(__m512i words, trg_u32 lane)
+{
+    return _mm512_permutexvar_epi32(_mm512_set1_epi32((int)lane), words);
+}
+
+static inline __m512 ht_float_for16(__m512 floats, trg_u32 lane)
+{
+    return _mm512_permutexvar_ps(_mm512_set1_epi32((int)lane), floats);
+}
+
+static inline struct ht_windows16 ht_window_for16(const struct ht_windows16 *w, trg_u32 lane)
+{
+    return (struct ht_windows16){.first = ht_word_for16(w->first, lane),
+                                 .n_first = ht_word_for16(w->n_first, lane),
+                                 .n = ht_word_for16(w->n, lane),
+                                 .begin = w->begin};
+}
+
+static inline struct ht_lines16 ht_line_for16(const struct ht_lines16 *l, trg_u32 lane)
+{
+    return (struct ht_lines16){.x = ht_float_for16(l->x, lane),
+                               .y = ht_float_for16(l->y, lane),
+                               .z = ht_float_for16(l->z, lane),
+                               .tx = ht_float_for16(l->tx, lane),
+                               .ty = ht_float_for16(l->ty, lane)};
 }
 #endif

@@ -61,8 +61,8 @@ static inline __mmask16 ht_take16(struct ht_list *list, struct ht_pairs16 *ret)
 {
     const __mmask16 lanes = ht_lanes(list->count);
 
-    ret->who = ht_pop16(list->who);
-    ret->second = ht_pop16(list->second);
+    ret->who = _mm512_maskz_mov_epi32(lanes, ht_pop16(list->who));
+    ret->second = _mm512_maskz_mov_epi32(lanes, ht_pop16(list->second));
     ret->first = ht_pop16(list->first);
     ret->n_first = ht_pop16(list->n_first);
     ret->n = _mm512_maskz_mov_epi32(lanes, ht_pop16(list->n));
@@ -151,27 +151,44 @@ static inline void ht_offer16(struct ht_seek *s, const struct ht_pairs16 *p,
     }
 }
 
-/* Up to sixteen pairs look through their windows. */
+/* Pairs look through their windows: at hits 0, 1 .. of each, or, from `number` on, sixteen at a
+ * time. */
+static inline void ht_find_thirds_in16(struct ht_seek *s, const struct ht_pairs16 *p,
+                                       const struct ht_lines16 *l, const struct ht_windows16 *w,
+                                       __m512i number, trg_u32 step)
+{
+    const __m512i none = _mm512_set1_epi32(-1), steps = _mm512_set1_epi32((int)step); /* HT_NONE */
+    const __m512i layer =
+        _mm512_srli_epi32(ht_gather_words16(s->v->id, p->second, 0xffffu), HT_ITEM_BITS);
+    struct ht_thirds16 best = {_mm512_set1_ps(1.0f), none, none};
+    __mmask16 lanes;
+    __m512i at;
+
+    for (; (lanes = ht_in_window16(w, number, &at)) != 0; number = _mm512_add_epi32(number, steps))
+        ht_keep_thirds16(s, l, layer, at, lanes, &best);
+    ht_offer16(s, p, &best, _mm512_cmpneq_epi32_mask(best.at, none));
+}
+
+/* Up to sixteen pairs that are listed look through their windows. */
 static inline void ht_find_thirds16(struct ht_seek *s)
 {
     struct ht_pairs16 p;
     const __mmask16 lanes = ht_take16(&s->full, &p);
     const struct ht_lines16 l = ht_lines_of16(s, &p, lanes);
-    const __m512i none = _mm512_set1_epi32(-1); /* HT_NONE */
-    const __m512i layer =
-        _mm512_srli_epi32(ht_gather_words16(s->v->id, p.second, lanes), HT_ITEM_BITS);
     const struct ht_windows16 w = {p.first, p.n_first, p.n, s->v->begin[s->third * s->v->buckets]};
-    struct ht_thirds16 best = {_mm512_set1_ps(1.0f), none, none};
-    __m512i at;
+    const trg_u32 large = ht_large16(&w);
+    const struct ht_windows16 small = ht_windows_but16(w, (__mmask16)large);
 
-    for (trg_u32 k = 0;; k++) {
-        const __mmask16 here = ht_in_window16(&w, k, &at);
+    ht_find_thirds_in16(s, &p, &l, &small, _mm512_setzero_si512(), 1u);
+    for (trg_u32 left = large; left; left &= left - 1u) {
+        const trg_u32 k = (trg_u32)__builtin_ctz(left);
+        const struct ht_pairs16 its = {.who = ht_word_for16(p.who, k),
+                                       .second = ht_word_for16(p.second, k)};
+        const struct ht_lines16 line = ht_line_for16(&l, k);
+        const struct ht_windows16 window = ht_window_for16(&w, k);
 
-        if (!here)
-            break;
-        ht_keep_thirds16(s, &l, layer, at, here, &best);
+        ht_find_thirds_in16(s, &its, &line, &window, ht_numbers16(0u), HT_LANES);
     }
-    ht_offer16(s, &p, &best, _mm512_mask_cmpneq_epi32_mask(lanes, best.at, none));
 }
 
 /* Up to sixteen pairs get their windows; those with hits in them are listed. */
@@ -241,7 +258,6 @@ static inline struct ht_starts16 ht_starts_of16(const struct ht_seek *s, trg_u32
     const float n = (float)(begin[s->v->buckets] - begin[0]);
     const trg_u32 at = s->first + chunk * HT_LANES;
     const __mmask16 lanes = s->open[chunk];
-    const __m512i number = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     struct ht_starts16 t;
     __m512 r2, most;
 
@@ -249,7 +265,7 @@ static inline struct ht_starts16 ht_starts_of16(const struct ht_seek *s, trg_u32
     t.h.y = _mm512_maskz_loadu_ps(lanes, s->v->y + at);
     t.h.z = _mm512_maskz_loadu_ps(lanes, s->v->z + at);
     t.id = _mm512_maskz_loadu_epi32(lanes, s->v->id + at);
-    t.who = _mm512_add_epi32(number, _mm512_set1_epi32((int)(chunk * HT_LANES)));
+    t.who = ht_numbers16(chunk * HT_LANES);
     r2 = _mm512_add_ps(_mm512_mul_ps(t.h.x, t.h.x), _mm512_mul_ps(t.h.y, t.h.y));
     most = _mm512_mul_ps(_mm512_set1_ps(s->par->crowd_pi), _mm512_sqrt_ps(r2));
     t.window = _mm512_set1_ps(window);
@@ -280,20 +296,39 @@ static inline void ht_list_pairs16(struct ht_seek *s, const struct ht_starts16 *
         ht_find_windows16(s);
 }
 
+/* First hits look through their windows as pairs do: ht_find_thirds_in16. */
+static inline void ht_find_seconds_in16(struct ht_seek *s, const struct ht_starts16 *t,
+                                        const struct ht_windows16 *w, __m512i number, trg_u32 step)
+{
+    const __m512i steps = _mm512_set1_epi32((int)step);
+    __mmask16 lanes;
+    __m512i at;
+
+    for (; (lanes = ht_in_window16(w, number, &at)) != 0; number = _mm512_add_epi32(number, steps))
+        ht_list_pairs16(s, t, at, lanes);
+}
+
 /* The first hits of a chunk look for triplets. */
 static inline void ht_find_seconds16(struct ht_seek *s, trg_u32 chunk, float window)
 {
     const struct ht_starts16 t = ht_starts_of16(s, chunk, window);
     const struct ht_windows16 w =
         ht_windows_of16(s->v, s->second, t.h.x, t.h.y, t.window, s->open[chunk]);
-    __m512i at;
+    const trg_u32 large = ht_large16(&w);
+    const struct ht_windows16 small = ht_windows_but16(w, (__mmask16)large);
 
-    for (trg_u32 k = 0;; k++) {
-        const __mmask16 lanes = ht_in_window16(&w, k, &at);
+    ht_find_seconds_in16(s, &t, &small, _mm512_setzero_si512(), 1u);
+    for (trg_u32 left = large; left; left &= left - 1u) {
+        const trg_u32 k = (trg_u32)__builtin_ctz(left);
+        const struct ht_starts16 its = {.h = {.x = ht_float_for16(t.h.x, k),
+                                              .y = ht_float_for16(t.h.y, k),
+                                              .z = ht_float_for16(t.h.z, k)},
+                                        .id = ht_word_for16(t.id, k),
+                                        .who = ht_word_for16(t.who, k),
+                                        .window = ht_float_for16(t.window, k)};
+        const struct ht_windows16 one = ht_window_for16(&w, k);
 
-        if (!lanes)
-            break;
-        ht_list_pairs16(s, &t, at, lanes);
+        ht_find_seconds_in16(s, &its, &one, ht_numbers16(0u), HT_LANES);
     }
 }
 

@@ -83,54 +83,94 @@ static inline struct ht_looks16 ht_looks_from16(const struct ht_view *v, const s
     return look;
 }
 
-/* ht_find_nearest: near[1] on odd layers. */
-static inline void ht_find_nearest16(const struct ht_view *v, const struct ht_looks16 *look,
-                                     struct ht_near16 *near)
+struct ht_nearest16 {
+    struct ht_near16 even, odd; /* layers */
+};
+
+/* ht_find_nearest for hits 0, 1 .. of each window, or, from `number` on, for sixteen at a time. */
+static inline struct ht_nearest16 ht_find_nearest16(const struct ht_view *v,
+                                                    const struct ht_looks16 *look, __m512i number,
+                                                    trg_u32 step)
 {
+    const __m512i none = _mm512_set1_epi32(-1), steps = _mm512_set1_epi32((int)step); /* HT_NONE */
+    struct ht_nearest16 near = {{look->most, none, none}, {look->most, none, none}};
+    __mmask16 lanes;
     __m512i at;
 
-    near[0].off = near[1].off = look->most;
-    near[0].at = near[1].at = near[0].id = near[1].id = _mm512_set1_epi32(-1); /* HT_NONE */
-    for (trg_u32 k = 0;; k++) {
-        const __mmask16 lanes = ht_in_window16(&look->w, k, &at);
-        struct ht_hits16 h;
-        __m512 off;
-        __m512i id;
-        __mmask16 found, odd;
+    for (; (lanes = ht_in_window16(&look->w, number, &at)) != 0;
+         number = _mm512_add_epi32(number, steps)) {
+        const struct ht_hits16 h = ht_hits_at16(v, at, lanes);
+        const __m512 off = ht_off2_16(&look->l, &h);
+        const __mmask16 found = ht_same_side16(
+            &look->l, &h, _mm512_mask_cmp_ps_mask(lanes, off, look->most, _CMP_LE_OQ));
 
-        if (!lanes)
-            return;
-        h = ht_hits_at16(v, at, lanes);
-        off = ht_off2_16(&look->l, &h);
-        found = ht_same_side16(&look->l, &h,
-                               _mm512_mask_cmp_ps_mask(lanes, off, look->most, _CMP_LE_OQ));
-        if (!found)
-            continue;
-        id = ht_gather_words16(v->id, at, found);
-        odd = _mm512_test_epi32_mask(id, _mm512_set1_epi32(1 << HT_ITEM_BITS));
-        ht_keep_nearer16(&near[0], found & (__mmask16)~odd, off, at, id);
-        ht_keep_nearer16(&near[1], found & odd, off, at, id);
+        if (found) {
+            const __m512i id = ht_gather_words16(v->id, at, found);
+            const __mmask16 odd =
+                _mm512_mask_test_epi32_mask(found, id, _mm512_set1_epi32(1 << HT_ITEM_BITS));
+
+            ht_keep_nearer16(&near.even, found & (__mmask16)~odd, off, at, id);
+            ht_keep_nearer16(&near.odd, odd, off, at, id);
+        }
     }
+    return near;
 }
 
-/* ht_claim_nearest for each of the lanes. */
-static inline void ht_claim_nearest16(const struct ht_view *v, const struct ht_par *par,
-                                      struct ht_road *road, const trg_u32 *now, __m512 most,
-                                      const struct ht_near16 *near, __mmask16 lanes)
-{
-    float mosts[HT_LANES], off0[HT_LANES], off1[HT_LANES];
+struct ht_words_near { /* the same in memory */
+    float off0[HT_LANES], off1[HT_LANES];
     trg_u32 at0[HT_LANES], at1[HT_LANES];
+};
 
-    _mm512_storeu_ps(mosts, most);
-    _mm512_storeu_ps(off0, near[0].off);
-    _mm512_storeu_ps(off1, near[1].off);
-    _mm512_storeu_si512(at0, near[0].at);
-    _mm512_storeu_si512(at1, near[1].at);
-    for (trg_u32 left = lanes; left; left &= left - 1u) {
+static inline struct ht_words_near ht_store_near(const struct ht_nearest16 *near)
+{
+    struct ht_words_near m;
+
+    _mm512_storeu_ps(m.off0, near->even.off);
+    _mm512_storeu_ps(m.off1, near->odd.off);
+    _mm512_storeu_si512(m.at0, near->even.at);
+    _mm512_storeu_si512(m.at1, near->odd.at);
+    return m;
+}
+
+/* The nearest hits in a lane's window, which is large. */
+static inline struct ht_near
+ht_find_nearest_of(const struct ht_view *v, const struct ht_looks16 *look, trg_u32 lane, float most)
+{
+    const struct ht_looks16 its = {ht_line_for16(&look->l, lane), ht_window_for16(&look->w, lane),
+                                   ht_float_for16(look->most, lane)};
+    const struct ht_nearest16 near = ht_find_nearest16(v, &its, ht_numbers16(0u), HT_LANES);
+    const struct ht_words_near m = ht_store_near(&near);
+    struct ht_near best = {most, most, HT_NONE, HT_NONE};
+
+    for (trg_u32 k = 0; k < HT_LANES; k++) {
+        if (m.at0[k] != HT_NONE)
+            ht_keep_nearer(*v, m.at0[k], m.off0[k], &best);
+        if (m.at1[k] != HT_NONE)
+            ht_keep_nearer(*v, m.at1[k], m.off1[k], &best);
+    }
+    return best;
+}
+
+/* The roads claim what is nearest in their windows. */
+static inline void ht_claim16(const struct ht_view *v, const struct ht_par *par,
+                              struct ht_road *road, const trg_u32 *now,
+                              const struct ht_looks16 *look)
+{
+    const trg_u32 large = ht_large16(&look->w);
+    const struct ht_looks16 small = {look->l, ht_windows_but16(look->w, (__mmask16)large),
+                                     look->most};
+    const struct ht_nearest16 near = ht_find_nearest16(v, &small, _mm512_setzero_si512(), 1u);
+    const struct ht_words_near m = ht_store_near(&near);
+    float most[HT_LANES];
+
+    _mm512_storeu_ps(most, look->most);
+    for (trg_u32 left = _mm512_test_epi32_mask(look->w.n, look->w.n); left; left &= left - 1u) {
         const trg_u32 k = (trg_u32)__builtin_ctz(left);
-        const struct ht_near one = {off0[k], off1[k], at0[k], at1[k]};
+        const struct ht_near one = large >> k & 1u
+                                       ? ht_find_nearest_of(v, look, k, most[k])
+                                       : (struct ht_near){m.off0[k], m.off1[k], m.at0[k], m.at1[k]};
 
-        ht_claim_nearest(*v, *par, &road[now[k]], one, mosts[k]);
+        ht_claim_nearest(*v, *par, &road[now[k]], one, most[k]);
     }
 }
 
@@ -150,7 +190,6 @@ static inline void ht_want16(const struct ht_view *v, const struct ht_par *par,
     __mmask16 may = _mm512_mask_cmp_epu32_mask(lanes & (__mmask16)~robbed, from,
                                                _mm512_set1_epi32((int)station), _MM_CMPINT_NLE);
     struct ht_looks16 look;
-    struct ht_near16 near[2];
 
     may = _mm512_mask_cmpneq_epi32_mask(may, hits, _mm512_set1_epi32((int)HG_TRACK_HITS));
     for (trg_u32 k = 0; k < n; k++) {
@@ -161,8 +200,6 @@ static inline void ht_want16(const struct ht_view *v, const struct ht_par *par,
     if (!may || !s->has_hits)
         return;
     look = ht_looks_from16(v, par, r, station, s, may);
-    ht_find_nearest16(v, &look, near);
-    ht_claim_nearest16(v, par, road, now, look.most, near,
-                       _mm512_test_epi32_mask(look.w.n, look.w.n));
+    ht_claim16(v, par, road, now, &look);
 }
 #endif
