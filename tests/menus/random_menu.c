@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "random_menu.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "seed.h"
 
@@ -304,6 +306,23 @@ char *random_menu_text(const struct random_menu *m)
         return text;
     free(text);
     return NULL;
+}
+
+int random_menu_load(const struct random_menu *m, struct plugin_host *host, struct menu **ret_menu)
+{
+    char path[] = "/tmp/random-menu-XXXXXX", *text = random_menu_text(m);
+    int fd = text ? mkstemp(path) : -1, r = fd < 0 ? -errno : 0;
+
+    if (r == 0 && write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+        r = -EIO;
+    if (r == 0)
+        r = menu_load(path, host, ret_menu);
+    if (fd >= 0) {
+        close(fd);
+        unlink(path);
+    }
+    free(text);
+    return r;
 }
 
 /* ---------------------------------------------------------------- events */

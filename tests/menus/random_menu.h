@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random_menu.h - a random menu as a table and as a file, random events, and what a slow model of
- * the menu makes of them: chain by chain from the table, as docs/menus.md says it. */
+/* random_menu.h - a random menu as a table and as a file, and random events. */
 #ifndef TRIGD_TEST_RANDOM_MENU_H
 #define TRIGD_TEST_RANDOM_MENU_H
 #include <stdbool.h>
@@ -61,6 +60,8 @@ void random_menu_place(uint64_t *state, struct random_menu *m);
 void random_menu_combine(uint64_t *state, struct random_menu *m);
 /* Its file; the caller frees it. */
 char *random_menu_text(const struct random_menu *m);
+/* Loads that file, with the plugins of tests/config; the caller frees the menu. */
+int random_menu_load(const struct random_menu *m, struct plugin_host *host, struct menu **ret_menu);
 
 struct random_event {
     struct trg_roi_info info;
@@ -71,21 +72,4 @@ struct random_event {
 /* `fired` level-1 items on average; `share_missing`: of RoIs that lack a collection. */
 void random_event_make(uint64_t *state, const struct random_menu *m, double fired,
                        double share_missing, struct random_event *ret_event);
-
-struct random_answer { /* of the model, by chain; and the steps that had to run */
-    bool seeded[MENU_CHAINS_MAX], prescaled[MENU_CHAINS_MAX], lacking[MENU_CHAINS_MAX],
-        ran[MENU_CHAINS_MAX], raw[MENU_CHAINS_MAX], accepted[MENU_CHAINS_MAX];
-    bool passed[MENU_CHAINS_MAX]; /* raw of chains that ran, for themselves or for combinations */
-    uint64_t done;
-    uint32_t streams;
-    bool fails; /* a chain that does not skip steps came to one that no lane serves */
-};
-/* What becomes of one RoI of an event of `n_rois`.  `may_pass_short`: chains may pass what a limit
- * cut short. */
-void random_menu_decide(const struct random_menu *m, const struct random_event *e, uint32_t n_rois,
-                        bool may_pass_short, struct random_answer *ret_answer);
-/* What becomes of an event of 2 RoIs or more: raw, accepted, streams. */
-void random_menu_decide_event(const struct random_menu *m, const struct random_event *rois,
-                              const bool *may_pass_short, uint32_t n_rois,
-                              struct random_answer *ret_answer);
 #endif
