@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "vertexing.collections.h"
+
 #define DISPLACED_SIGMAS 5.0f /* candidates that count are that far from their vertex */
 #define SUM_UNIT         ((float)(1u << VX_SCORE_SUM) / (float)VX_SCORE_ONE)
 
@@ -95,16 +97,35 @@ struct beauty_tree {
 
 #include "beauty_model.h"
 
-float vx_beauty(const float *f)
+/* What a tree adds. */
+static float leaf_of(const uint8_t *feature, const float *threshold, const float *leaf,
+                     const float *f)
+{
+    const uint32_t side = f[feature[0]] > threshold[0], child = 1 + side;
+
+    return leaf[2 * side + (f[feature[child]] > threshold[child])];
+}
+
+static float by_table(const struct trg_input *table, const float *f)
+{
+    const struct trg_span span = table->span;
+    const uint8_t *feature = TRG_B_TREES_FEATURE(table->host, span);
+    const float *threshold = TRG_B_TREES_THRESHOLD(table->host, span);
+    const float *leaf = TRG_B_TREES_LEAF(table->host, span);
+    float sum = 0;
+
+    for (size_t k = 0; k < span.n_items; k++)
+        sum += leaf_of(feature + 3 * k, threshold + 3 * k, leaf + 4 * k, f);
+    return sum;
+}
+
+float vx_beauty(const struct trg_input *table, const float *f)
 {
     float sum = BEAUTY_BIAS;
 
-    for (uint32_t k = 0; k < BEAUTY_TREES; k++) {
-        const struct beauty_tree *t = &beauty_trees[k];
-        const uint32_t side = f[t->feature[0]] > t->threshold[0];
-        const uint32_t child = 1 + side;
-
-        sum += t->leaf[2 * side + (f[t->feature[child]] > t->threshold[child])];
-    }
+    if (table->collection)
+        return by_table(table, f);
+    for (uint32_t k = 0; k < BEAUTY_TREES; k++)
+        sum += leaf_of(beauty_trees[k].feature, beauty_trees[k].threshold, beauty_trees[k].leaf, f);
     return sum;
 }

@@ -5,6 +5,7 @@
 #define VX_BEAUTY_H
 #include <stdint.h>
 
+#include "trigd/plugin.h"
 #include "vertexing.h"
 
 enum { /* lengths in mm, logarithms natural, of 1 + ... where something may be missing */
@@ -31,6 +32,7 @@ enum { /* lengths in mm, logarithms natural, of 1 + ... where something may be m
 /* The features of an RoI with n_pv primary vertices, then others, as rows of the answer. */
 void vx_beauty_features(const uint32_t *rows, uint32_t n_pv, uint32_t n,
                         const struct vx_counts *counts, float *ret_features);
-/* The discriminant; the larger, the more like a b decay. */
-float vx_beauty(const float *features);
+/* The discriminant; the larger, the more like a b decay.  By the rows of a table b_trees, or, where
+ * table->collection is NULL, by the trees of beauty_model.h. */
+float vx_beauty(const struct trg_input *table, const float *features);
 #endif

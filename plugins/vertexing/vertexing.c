@@ -358,12 +358,13 @@ static void take_secondaries(const struct vx_config *c, const uint32_t *rows, ui
     }
 }
 
-static float beauty_of(const uint32_t *rows, const struct vx_counts *n)
+static float beauty_of(const struct trg_input *trees, const uint32_t *rows,
+                       const struct vx_counts *n)
 {
     float features[VX_B_FEATURES];
 
     vx_beauty_features(rows, n->n_pv, n->n_out, n, features);
-    return vx_beauty(features);
+    return vx_beauty(trees, features);
 }
 
 static void take_counts(const struct vx_counts *n, struct trg_result *r)
@@ -452,7 +453,7 @@ static int vertexing_collect(struct trg_algo *a, struct trg_batch *batch)
         take_secondaries(a->config, rows + (size_t)n->n_pv * VX_OUT_WORDS, n->n_out - n->n_pv, to);
         take_counts(n, to);
         if (a->config->secondaries)
-            to->value[VALUE_BEAUTY] = beauty_of(rows, n);
+            to->value[VALUE_BEAUTY] = beauty_of(&batch->condition[1], rows, n);
         if (!a->par.find_beam && !batch->condition[0].collection)
             mind_the_beam(a, n);
     }
@@ -469,6 +470,8 @@ static const struct trg_room product_room[] = {
 static const struct trg_condition conditions[] = {
     {"beam_line", "where the beams meet, in place of beam_line, beam_x_mm and its fellows",
      &trg_beam_line, TRG_CONDITION_OPTIONAL},
+    {"b_trees", "trees of b_score, in place of those that come with the plugin", &trg_b_trees,
+     TRG_CONDITION_OPTIONAL},
     {0}};
 
 TRG_PLUGIN_EXPORT const struct trg_plugin trg_plugin;

@@ -140,6 +140,7 @@ static void features(void **state)
                                      .best_score = VX_SCORE_ZERO + VX_SCORE_ONE / 2};
     uint32_t rows[3][VX_OUT_WORDS];
     float f[VX_B_FEATURES], none[VX_B_FEATURES];
+    const struct trg_input no_trees = {0};
 
     (void)state;
     memcpy(rows, pv, sizeof pv);
@@ -166,7 +167,7 @@ static void features(void **state)
     vx_beauty_features(rows[0], 2, 2, &(struct vx_counts){0}, none);
     for (uint32_t k = 0; k < VX_B_FEATURES; k++)
         assert_float_equal(none[k], 0, 0);
-    assert_true(vx_beauty(f) > vx_beauty(none) + 1);
+    assert_true(vx_beauty(&no_trees, f) > vx_beauty(&no_trees, none) + 1);
 }
 
 /* The fit against the double-precision minimum with the weights that the final vertex gives. */

@@ -268,7 +268,7 @@ static bool is_score_of(const struct vx_config *c, const struct event *e, const 
     float f[VX_B_FEATURES];
 
     assert_int_equal(ref_features(c, e, a, f), 0);
-    return fabsf(vx_beauty(f) - a->result.value[15]) < 1e-3f;
+    return fabsf(vx_beauty(&(struct trg_input){0}, f) - a->result.value[15]) < 1e-3f;
 }
 
 /* What the plugin counts against the graph in double precision, on events with decays. */
