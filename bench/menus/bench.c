@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_menus - what a menu costs an RoI: seeds, prescales, cuts, the decision and the accounts, of
- * a random menu on random events whose steps have returned. */
+ * a random menu on random events whose steps have returned; RoI by RoI, as in the daemon, and in
+ * groups of 64 (groups.h), with the same decisions. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +10,12 @@
 #include "args.h"
 #include "clock.h"
 #include "flow/accounts.h"
+#include "groups.h"
 #include "log.h"
 #include "random_menu.h"
 #include "result.h"
 
-#define EVENTS  500u
+#define EVENTS  512u
 #define A_TURN  32u /* RoIs of a turn of the loop */
 #define GOAL_US 2.0
 
@@ -27,6 +29,8 @@ struct bench {
     struct engine engine;
     struct accounts *accounts;
     void *chains;
+    struct groups *groups;
+    void *chains_of_group[GROUP_ROIS];
 };
 
 /* The way of one RoI through menu and accounts, all lanes being at once.  Not inlined: valgrind
@@ -54,6 +58,31 @@ static __attribute__((noinline)) void decide(struct bench *b, const struct rando
     roi.streams = chains_conclude(p, e->step, done, b->chains);
     roi.accept = roi.streams != 0;
     accounts_decided(b->accounts, &roi, b->chains, false);
+}
+
+/* The same of a group that starts with an event. */
+static __attribute__((noinline)) void decide_group(struct bench *b, const struct random_event *e)
+{
+    const struct plan *p = b->engine.menu->plan;
+    const struct roi_step *steps[GROUP_ROIS];
+    uint64_t streams[GROUP_ROIS];
+    struct roi roi[GROUP_ROIS];
+
+    for (uint32_t k = 0; k < GROUP_ROIS; k++) {
+        const struct chains_event ev = {.info = &e[k].info, .type = e[k].type, .kinds = e[k].kinds};
+        void *const state = b->chains_of_group[k];
+
+        roi[k] = (struct roi){.account = accounts_enter(b->accounts, &b->engine, &e[k].info)};
+        chains_select(p, accounts_prescales(b->accounts, roi[k].account), &ev, state);
+        accounts_seeded(b->accounts, roi[k].account, state);
+        steps[k] = e[k].step;
+    }
+    groups_decide(b->groups, steps, b->chains_of_group, streams);
+    for (uint32_t k = 0; k < GROUP_ROIS; k++) {
+        roi[k].streams = streams[k];
+        roi[k].accept = streams[k] != 0;
+        accounts_decided(b->accounts, &roi[k], b->chains_of_group[k], false);
+    }
 }
 
 /* Has the results near, as lanes just wrote them. */
@@ -87,6 +116,40 @@ static double time_menu(struct bench *b)
             accounts_flush(b->accounts);
     }
     return (double)(clock_thread_ns() - from) * 1e-3 / EVENTS;
+}
+
+static double time_groups(struct bench *b)
+{
+    uint64_t from = clock_thread_ns();
+
+    for (uint32_t i = 0; i < EVENTS; i += GROUP_ROIS) {
+        for (uint32_t k = 0; k < GROUP_ROIS; k++)
+            fetch(&b->event[i + k]);
+        decide_group(b, &b->event[i]);
+        accounts_flush(b->accounts);
+    }
+    return (double)(clock_thread_ns() - from) * 1e-3 / EVENTS;
+}
+
+/* Whether RoIs have the same sets of chains both ways. */
+static int compare(struct bench *b)
+{
+    const struct plan *p = b->engine.menu->plan;
+
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        if (i % GROUP_ROIS == 0)
+            decide_group(b, &b->event[i]);
+        decide(b, &b->event[i]);
+        for (enum chains_set set = 0; set < CHAINS_SETS; set++)
+            if (memcmp(chains_of(p, b->chains, set),
+                       chains_of(p, b->chains_of_group[i % GROUP_ROIS], set),
+                       p->n_words * sizeof(uint64_t)) != 0) {
+                fprintf(stderr, "event %u: its group decides differently (set %d)\n", i, (int)set);
+                return -EPROTO;
+            }
+    }
+    accounts_flush(b->accounts);
+    return 0;
 }
 
 static double count_seeded(const struct bench *b)
@@ -129,7 +192,14 @@ static int prepare(struct bench *b, struct plugin_host *host, struct stats *stat
     r = accounts_new(book, &b->accounts);
     if (r == 0)
         r = accounts_begin(b->accounts, &b->engine);
-    b->chains = malloc(chains_bytes(b->engine.menu->plan));
+    if (r == 0)
+        r = groups_new(m, &b->groups);
+    b->chains = malloc(chains_bytes(m->plan));
+    for (uint32_t k = 0; k < GROUP_ROIS; k++) {
+        b->chains_of_group[k] = calloc(1, chains_bytes(m->plan));
+        if (!b->chains_of_group[k])
+            return -ENOMEM;
+    }
     return r == 0 && !b->chains ? -ENOMEM : r;
 }
 
@@ -137,6 +207,12 @@ static void end(struct bench *b)
 {
     accounts_free(b->accounts);
     free(b->chains);
+    groups_free(b->groups);
+    for (uint32_t k = 0; k < GROUP_ROIS; k++) {
+        free(b->chains_of_group[k]);
+        b->chains_of_group[k] = NULL;
+    }
+    b->groups = NULL;
     menu_free((struct menu *)(uintptr_t)b->engine.menu);
     b->accounts = NULL;
     b->chains = NULL;
@@ -145,7 +221,7 @@ static void end(struct bench *b)
 
 static int measure(struct bench *b, struct plugin_host *host, uint32_t seeds, const char *which)
 {
-    struct result menu = {.n = 0};
+    struct result menu = {.n = 0}, groups = {.n = 0};
     struct change_book *book = NULL;
     struct stats *stats = NULL;
     int r = stats_new(&stats);
@@ -154,11 +230,22 @@ static int measure(struct bench *b, struct plugin_host *host, uint32_t seeds, co
         r = change_book_new(&book);
     if (r == 0)
         r = prepare(b, host, stats, book, seeds);
-    for (uint32_t i = 0; r == 0 && i < b->runs; i++)
+    if (r == 0)
+        r = compare(b);
+    for (uint32_t i = 0; r == 0 && i < b->runs; i++) {
         result_add(&menu, time_menu(b) - time_fetch(b));
+        result_add(&groups, time_groups(b) - time_fetch(b));
+    }
     if (r == 0) {
         result_report(&b->out, &(struct result_figure){.unit = "us", .goal = GOAL_US}, &menu,
                       "%u chains, %u steps, %s: an RoI", b->n_chains, b->n_steps, which);
+        result_report(&b->out,
+                      &(struct result_figure){.unit = "us",
+                                              .goal = GOAL_US,
+                                              .baseline = "RoI by RoI",
+                                              .baseline_value = result_median(&menu)},
+                      &groups, "%u chains, %u steps, %s: an RoI, in groups of %u", b->n_chains,
+                      b->n_steps, which, GROUP_ROIS);
         printf("  %.1f chains seeded an RoI\n", count_seeded(b));
     }
     end(b);

@@ -117,8 +117,8 @@ static uint64_t begin(const struct plan *p, void *state)
     return waits;
 }
 
-uint64_t chains_seed(const struct plan *p, const struct prescales *prescales,
-                     const struct chains_event *ev, void *state)
+void chains_select(const struct plan *p, const struct prescales *prescales,
+                   const struct chains_event *ev, void *state)
 {
     uint64_t *const running = chains_of(p, state, CHAINS_RUNNING);
     struct plan_bits seeded, needed, lack;
@@ -136,6 +136,12 @@ uint64_t chains_seed(const struct plan *p, const struct prescales *prescales,
         chains_of(p, state, CHAINS_RAW)[w] = running[w] & p->stepless.w[w];
         running[w] &= ~p->stepless.w[w];
     }
+}
+
+uint64_t chains_seed(const struct plan *p, const struct prescales *prescales,
+                     const struct chains_event *ev, void *state)
+{
+    chains_select(p, prescales, ev, state);
     return begin(p, state);
 }
 

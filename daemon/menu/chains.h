@@ -52,7 +52,10 @@ void chains_needed(const struct plan *p, const struct prescales *prescales,
 /* Of chains that passed: those that did so only because a limit cut their data short. */
 void chains_short(const struct plan *p, const struct roi_step *steps, void *state,
                   struct plan_bits *ret_short);
-/* Seeds the chains.  Returns the steps that they wait for (none: no chain runs). */
+/* Fills the sets of chains that are seeded; none waits for a step yet. */
+void chains_select(const struct plan *p, const struct prescales *prescales,
+                   const struct chains_event *ev, void *state);
+/* The same, and has them wait for their first steps.  Returns these (none: no chain runs). */
 uint64_t chains_seed(const struct plan *p, const struct prescales *prescales,
                      const struct chains_event *ev, void *state);
 /* Moves chains on over the steps in `done`, of which `fresh` came since the last call.  Returns the
