@@ -107,8 +107,8 @@ docs-commands: build ## make docs/commands.md again from the programs' tables of
 docs-collections: ## make the tables of docs/collections.md again from the declarations
 	cmake/trg_declare.py docs docs/collections.md $(COLLECTIONS)
 
-gpu-check: ## on a machine with a GPU: parity tests and benchmarks into gpu-results
-	tests/gpu/run gpu-results
+gpu-check: ## on a machine with a GPU: parity tests and the parts of tests/gpu/run in GPU_PARTS into gpu-results
+	tests/gpu/run gpu-results build/gpu $(GPU_PARTS)
 
 clean: ## remove build/
 	rm -rf build
