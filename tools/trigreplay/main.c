@@ -215,11 +215,10 @@ static void set_texts(struct arguments *a, const struct texts *t)
         set_window(&a->volume, t->window);
 }
 
-static void parse(int argc, char **argv, struct arguments *a)
+/* The options; returns how many words there are besides. */
+static int parse_options(int argc, char **argv, struct arguments *a, struct texts *t)
 {
     struct replay_options *o = &a->o;
-    const uint64_t seed = o->seed;
-    struct texts t = {0};
     const struct arg table[] = {
         {"connect", ARG_TEXT, &o->endpoint, 0, 0, "ENDPOINT",
          "tcp://HOST:PORT, ipc://PATH or shm://PATH of the daemon"},
@@ -234,7 +233,7 @@ static void parse(int argc, char **argv, struct arguments *a)
         {"distinct", ARG_U32, &o->distinct, 1, DISTINCT_MAX, "N",
          "different RoIs, generated or read before the clock starts (default 2000, or all of the "
          "file)"},
-        {"layout", ARG_TEXT, &t.layout, 0, 0, "L",
+        {"layout", ARG_TEXT, &t->layout, 0, 0, "L",
          "plain, or encoded: 16-bit numbers where columns may be (default: as simulated or read)"},
         {"type", ARG_U32, &o->type, 0, ROI_TYPES - 1, "T",
          "RoI type, by which a menu selects chains (default: as in the file, or 0)"},
@@ -252,7 +251,7 @@ static void parse(int argc, char **argv, struct arguments *a)
          "latency then counts from the intended time"},
         {"seed", ARG_U64, &o->seed, 0, 0, "S",
          "of the simulation and the pace (default: the time; it is printed)"},
-        {"truth", ARG_TEXT, &t.truth, 0, 0, "STEP:VALUE",
+        {"truth", ARG_TEXT, &t->truth, 0, 0, "STEP:VALUE",
          "result of a decision that is compared with the true z (default 0:1, the z-finder as "
          "first step; none: off)"},
         {"spin", ARG_U32, &o->spin_us, 0, 1000000, "US",
@@ -272,10 +271,10 @@ static void parse(int argc, char **argv, struct arguments *a)
         {"quiet", ARG_FLAG, &o->quiet, 0, 0, NULL, "no progress bar, no table"},
         {"out", ARG_TEXT, &a->out, 0, 0, "FILE", "of generate and import"},
         {"o", ARG_TEXT, &a->out, 0, 0, "FILE", NULL},
-        {"size", ARG_TEXT, &t.size, 0, 0, "X,Y,Z", "import raw: voxels of the volume, x fastest"},
-        {"voxel", ARG_TEXT, &t.voxel, 0, 0, "T",
+        {"size", ARG_TEXT, &t->size, 0, 0, "X,Y,Z", "import raw: voxels of the volume, x fastest"},
+        {"voxel", ARG_TEXT, &t->voxel, 0, 0, "T",
          "import raw: uint8 (default), uint16 or int16, low byte first"},
-        {"window", ARG_TEXT, &t.window, 0, 0, "LOW,WIDTH",
+        {"window", ARG_TEXT, &t->window, 0, 0, "LOW,WIDTH",
          "import of voxels of 16 bits: [LOW, LOW + WIDTH) becomes 0 to 255"},
         {"edge", ARG_U32, &a->volume.edge, 8, 256, "N",
          "import of volumes: voxels of a brick's edge (default 64)"},
@@ -292,10 +291,18 @@ static void parse(int argc, char **argv, struct arguments *a)
          "daemon's state_dir"},
         {0}};
 
-    o->type = ROI_TYPES;
-    a->n_rest = (uint32_t)parse_words(argc, argv, table) - 1;
+    return parse_words(argc, argv, table);
+}
+
+static void parse(int argc, char **argv, struct arguments *a)
+{
+    const uint64_t seed = a->o.seed;
+    struct texts t = {0};
+
+    a->o.type = ROI_TYPES;
+    a->n_rest = (uint32_t)parse_options(argc, argv, a, &t) - 1;
     set_texts(a, &t);
-    a->has_seed = o->seed != seed;
+    a->has_seed = a->o.seed != seed;
     complete(a);
     a->command = argv[1];
     a->rest = argv + 2;
