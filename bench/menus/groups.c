@@ -312,7 +312,7 @@ static void read_sets(const struct groups *g, void *const state[], enum chains_s
     for (uint32_t w = 0; w < g->p->n_words; w++) {
         for (uint32_t k = 0; k < GROUP_ROIS; k++)
             by_chain[64 * w + k] = chains_of(g->p, state[k], set)[w];
-        transpose(&by_chain[64 * w]);
+        transpose(&by_chain[(size_t)64 * w]);
     }
 }
 
@@ -321,7 +321,7 @@ static void write_sets(const struct groups *g, uint64_t *by_chain, void *const s
                        enum chains_set set)
 {
     for (uint32_t w = 0; w < g->p->n_words; w++) {
-        transpose(&by_chain[64 * w]);
+        transpose(&by_chain[(size_t)64 * w]);
         for (uint32_t k = 0; k < GROUP_ROIS; k++)
             chains_of(g->p, state[k], set)[w] |= by_chain[64 * w + k];
     }
