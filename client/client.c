@@ -120,6 +120,25 @@ int client_take_welcome(struct trg_client *c, const Trigd__V1__Welcome *w)
     return r;
 }
 
+/* The answer to Hello, which is said again while none comes: a daemon that ends meanwhile, and
+ * starts again, has not heard it.  As transport_receive. */
+static int wait_for_answer(struct trg_client *c, bool may_move, Trigd__V1__FromDaemon **ret_message)
+{
+    const uint64_t end = clock_ns() + NS_PER_MS * c->timeout_ms;
+
+    for (;;) {
+        const uint64_t now = clock_ns(), left_ms = now < end ? (end - now) / NS_PER_MS : 0;
+        const uint64_t pause_ms = CLIENT_HELLO_NS / NS_PER_MS;
+        int r = transport_receive(c, (long)(left_ms < pause_ms ? left_ms : pause_ms), ret_message);
+
+        if (r != 0 || left_ms <= pause_ms)
+            return r;
+        r = client_say_hello(c, may_move);
+        if (r < 0)
+            return r;
+    }
+}
+
 /* Connects, says Hello and waits for the answer.  1 and the Welcome, until the next message. */
 static int greet(struct trg_client *c, const char *endpoint, bool may_move,
                  const Trigd__V1__Welcome **ret_welcome, char *why, size_t bytes)
@@ -133,7 +152,7 @@ static int greet(struct trg_client *c, const char *endpoint, bool may_move,
         snprintf(why, bytes, "cannot connect to %s: %s", endpoint, strerror(-r));
         return r;
     }
-    r = transport_receive(c, c->timeout_ms, &m);
+    r = wait_for_answer(c, may_move, &m);
     if (r == 0) {
         snprintf(why, bytes, "no daemon answers at %s within %u ms", endpoint, c->timeout_ms);
         return -ETIMEDOUT;

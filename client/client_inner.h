@@ -95,6 +95,7 @@ static inline void client_notice(const struct trg_client *c, enum trg_client_not
 }
 
 /* ---- client.c */
+#define CLIENT_HELLO_NS NS_PER_S /* before it is said again */
 int client_say_hello(struct trg_client *c, bool may_move);
 int client_take_welcome(struct trg_client *c, const Trigd__V1__Welcome *w);
 

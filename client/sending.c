@@ -10,7 +10,6 @@
 
 #define OPEN_PAUSE_NS (50 * NS_PER_MS) /* between two looks for a daemon that is gone */
 #define WATCH_NS      (5 * NS_PER_MS)
-#define HELLO_NS      NS_PER_S /* before it is said again */
 
 uint32_t trg_client_room(const struct trg_client *c)
 {
@@ -163,7 +162,7 @@ int trg_client_tick(struct trg_client *c)
             return find_daemon(c, now_ns);
         }
     }
-    if (!c->is_welcome && now_ns > c->hello_ns + HELLO_NS)
+    if (!c->is_welcome && now_ns > c->hello_ns + CLIENT_HELLO_NS)
         return client_say_hello(c, false);
     r = send_waiting(c, now_ns);
     addresses_tick(c, now_ns);
