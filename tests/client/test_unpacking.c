@@ -15,8 +15,7 @@
 #include "seed.h"
 #include "unpacking.h"
 
-#define DECISIONS 8u
-#define ROUNDS    5000u
+#define ROUNDS 5000u
 
 static unsigned seed;
 static struct scratch scratch;
@@ -24,24 +23,14 @@ static struct scratch scratch;
 /* At least so many decisions in the bytes of a message, which the caller frees. */
 static unsigned char *pack_some(size_t least, size_t *ret_bytes)
 {
-    static struct made made[DECISIONS];
-    Trigd__V1__Decision *list[DECISIONS];
-    Trigd__V1__DecisionBatch batch = TRIGD__V1__DECISION_BATCH__INIT;
-    Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
+    static struct made_message made;
     unsigned char *bytes;
 
-    batch.n_decisions = least + (size_t)rand_r(&seed) % (DECISIONS - least + 1);
-    batch.decisions = list;
-    for (size_t i = 0; i < batch.n_decisions; i++) {
-        made_fill(&made[i], &seed);
-        list[i] = &made[i].d;
-    }
-    m.body_case = TRIGD__V1__FROM_DAEMON__BODY_DECISIONS;
-    m.decisions = &batch;
-    *ret_bytes = trigd__v1__from_daemon__get_packed_size(&m);
+    made_fill_message(&made, least, &seed);
+    *ret_bytes = trigd__v1__from_daemon__get_packed_size(&made.m);
     bytes = malloc(*ret_bytes);
     assert_non_null(bytes);
-    trigd__v1__from_daemon__pack(&m, bytes);
+    trigd__v1__from_daemon__pack(&made.m, bytes);
     return bytes;
 }
 

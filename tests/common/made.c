@@ -87,3 +87,17 @@ void made_fill(struct made *m, unsigned *seed)
     fill_results(m, seed);
     fill_missing(m, seed);
 }
+
+void made_fill_message(struct made_message *m, size_t least, unsigned *seed)
+{
+    trigd__v1__from_daemon__init(&m->m);
+    trigd__v1__decision_batch__init(&m->batch);
+    m->batch.n_decisions = least + (size_t)rand_r(seed) % (MADE_BATCH - least + 1);
+    m->batch.decisions = m->list;
+    for (size_t i = 0; i < m->batch.n_decisions; i++) {
+        made_fill(&m->made[i], seed);
+        m->list[i] = &m->made[i].d;
+    }
+    m->m.body_case = TRIGD__V1__FROM_DAEMON__BODY_DECISIONS;
+    m->m.decisions = &m->batch;
+}

@@ -9,6 +9,7 @@
 #define MADE_MOST    40u /* items of a list */
 #define MADE_RESULTS 8u
 #define MADE_MISSING 3u
+#define MADE_BATCH   8u /* decisions of a message */
 
 struct made { /* a decision and what it points to */
     Trigd__V1__Decision d;
@@ -18,8 +19,17 @@ struct made { /* a decision and what it points to */
     float values[MADE_MOST];
 };
 
+struct made_message { /* a message and what it points to; where it is filled it stays */
+    Trigd__V1__FromDaemon m;
+    Trigd__V1__DecisionBatch batch;
+    Trigd__V1__Decision *list[MADE_BATCH];
+    struct made made[MADE_BATCH];
+};
+
 /* A number of any length. */
 uint32_t made_number(unsigned *seed);
 /* Each field is at times as it is when nobody sets it. */
 void made_fill(struct made *m, unsigned *seed);
+/* Of `least` to MADE_BATCH decisions. */
+void made_fill_message(struct made_message *m, size_t least, unsigned *seed);
 #endif

@@ -44,23 +44,12 @@ static void check(const Trigd__V1__FromDaemon *m)
 
 static void decisions(void **state)
 {
-    static struct made made[8];
-    Trigd__V1__Decision *list[8];
+    static struct made_message made;
 
     (void)state;
     for (uint32_t round = 0; round < 5000; round++) {
-        Trigd__V1__DecisionBatch batch = TRIGD__V1__DECISION_BATCH__INIT;
-        Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
-
-        batch.n_decisions = (size_t)rand_r(&seed) % 9;
-        batch.decisions = list;
-        for (size_t i = 0; i < batch.n_decisions; i++) {
-            made_fill(&made[i], &seed);
-            list[i] = &made[i].d;
-        }
-        m.body_case = TRIGD__V1__FROM_DAEMON__BODY_DECISIONS;
-        m.decisions = &batch;
-        check(&m);
+        made_fill_message(&made, 0, &seed);
+        check(&made.m);
     }
 }
 
