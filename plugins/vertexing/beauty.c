@@ -89,12 +89,6 @@ void vx_beauty_features(const uint32_t *rows, uint32_t n_pv, uint32_t n,
 
 /* ---------------------------------------------------------------- the discriminant */
 
-/* Below a threshold, or at it, is left: of the root, then of the child that it leads to. */
-struct beauty_tree {
-    uint8_t feature[3];
-    float threshold[3], leaf[4];
-};
-
 #include "beauty_model.h"
 
 /* What a tree adds. */

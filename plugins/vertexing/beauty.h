@@ -29,6 +29,12 @@ enum { /* lengths in mm, logarithms natural, of 1 + ... where something may be m
        VX_B_FEATURES
 };
 
+/* Below a threshold, or at it, is left: of the root, then of the child that it leads to. */
+struct beauty_tree {
+    uint8_t feature[3];
+    float threshold[3], leaf[4];
+};
+
 /* The features of an RoI with n_pv primary vertices, then others, as rows of the answer. */
 void vx_beauty_features(const uint32_t *rows, uint32_t n_pv, uint32_t n,
                         const struct vx_counts *counts, float *ret_features);

@@ -7,17 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "beauty.h"
+#include "beauty_model.h"
 #include "collisions.h"
 
-struct beauty_tree {
-    uint8_t feature[3];
-    float threshold[3], leaf[4];
-};
-
-#include "beauty_model.h"
-
 enum { IP_SIGNIFICANCE = 8, B_SCORE = 15 }; /* values */
-enum { FEATURE_IP = 6 };                    /* of beauty.h */
 
 static void write_column(FILE *f, const char *name, const struct beauty_tree *tree, size_t n,
                          size_t which)
@@ -104,9 +98,7 @@ static int check_other(struct trg_testing *t, uint32_t d, const char *path)
     const float middle = middle_ip(), step = 0.01f;
     const struct beauty_tree tree[] = {
         {{0}, {0}, {0.5f, 0.5f, 0.5f, 0.5f}},
-        {{FEATURE_IP, FEATURE_IP, FEATURE_IP},
-         {middle, middle - step, middle + step},
-         {1, 2, 3, 4}},
+        {{VX_B_IP, VX_B_IP, VX_B_IP}, {middle, middle - step, middle + step}, {1, 2, 3, 4}},
     };
     uint32_t seen[4] = {0};
 
