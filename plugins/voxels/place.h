@@ -118,8 +118,9 @@ struct vox_share {
     trg_u32 first, step;
 };
 
-/* One after the other: a stretch of a row, its row, its plane.  Divisions are slow, so a work-item
- * that goes on by `step` stretches adds what that is in each. */
+/* Stretches follow each other along a row, row after row, plane after plane.  Divisions are slow,
+ * so `step` is divided into stretches, rows and planes once, and these are added for each stretch.
+ */
 TRG_FN void vox_place_brick(TRG_GLOBAL const trg_u8 *data, const struct vox_brick *b,
                             TRG_GLOBAL trg_u8 *placed, struct vox_share share)
 {
