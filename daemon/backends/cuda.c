@@ -213,7 +213,7 @@ static int divide_memory(struct trg_device *d, const struct trg_kernel *k, size_
 static int open_kernel(struct trg_module *m, const struct trg_host_entry *entry,
                        struct trg_kernel *k)
 {
-    struct cudaFuncAttributes attributes;
+    struct cudaFuncAttributes attributes = {0};
     int r;
 
     k->entry = entry;
