@@ -15,7 +15,7 @@
 #include "fakenode.h"
 
 #define KEYS     "name: sup, heartbeat_ms: 50, lost_beats: 200, again_ms: 0"
-#define LOSING   "name: sup, heartbeat_ms: 50, lost_beats: 10, again_ms: 0" /* silent: 0.5 s */
+#define LOSING   "name: sup, heartbeat_ms: 50, lost_beats: 30, again_ms: 0" /* silent: 1.5 s */
 #define SOON     "limits: {drain_ms: 0}\n"
 #define LIMIT_MS 10000
 
@@ -254,7 +254,7 @@ static void of_a_slow_node(void **state)
     struct fake *first;
 
     (void)state;
-    open_farm(SOON, "name: sup, heartbeat_ms: 50, lost_beats: 200, again_ms: 100", 64);
+    open_farm(SOON, "name: sup, heartbeat_ms: 50, lost_beats: 200, again_ms: 500", 64);
     send(0, 1, 2, true);
     first = next();
     assert_true(fake_batch(other(first), both, 2, LIMIT_MS));
@@ -274,7 +274,7 @@ static void past_the_hard_limit(void **state)
     uint8_t got[2];
 
     (void)state;
-    open_farm("limits: {soft_ms: 0, hard_ms: 1000, drain_ms: 0}\n", KEYS, 64);
+    open_farm("limits: {soft_ms: 0, hard_ms: 2000, drain_ms: 0}\n", KEYS, 64);
     send(0, 1, 2, true);
     fake_decide(next(), 0, 1, false);
     for (uint32_t i = 0; i < 1000 && !fake_count(&server, NULL, "forced"); i++)
