@@ -127,8 +127,8 @@ void bench_sweep(const struct device *device)
     static const uint32_t groups[] = {128, 256, 384, 512, 640, 768, 1024};
     static const struct {
         uint32_t steps, rows;
-    } blocks[] = {{2, 32}, {4, 24}, {4, 32},  {6, 20}, {6, 32},
-                  {8, 24}, {8, 32}, {10, 28}, {10, 32}};
+    } blocks[] = {{2, 16}, {2, 32}, {4, 24}, {4, 32},  {6, 20},
+                  {6, 32}, {8, 24}, {8, 32}, {10, 28}, {10, 32}};
 
     for (uint32_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         if (!is_wanted(sizes[s]))

@@ -47,6 +47,8 @@ static int failed(const struct trg_host *host, int r, const struct lattice_why *
 
 /* ---------------------------------------------------------------- opening */
 
+static const struct lattice_tuning tuning = {.is_guest = true};
+
 static bool is_same(const struct lattice_setup *a, const struct lattice_setup *b)
 {
     return a->nx == b->nx && a->ny == b->ny && a->density == b->density && a->accel == b->accel &&
@@ -59,7 +61,7 @@ static int resume(struct trg_algo *a, struct trg_device *device, const struct la
                   const unsigned char *kind, struct lattice_why *why)
 {
     struct lattice_setup was;
-    int r = lattice_resume(device, a->queue, a->checkpoint, NULL, &a->flow, why);
+    int r = lattice_resume(device, a->queue, a->checkpoint, &tuning, &a->flow, why);
 
     if (r < 0)
         return r;
@@ -83,8 +85,9 @@ static int open_flow(struct trg_algo *a, struct trg_device *device, const char *
 
     if (r < 0)
         return r;
-    r = access(a->checkpoint, F_OK) == 0 ? resume(a, device, &setup, kind, why)
-                                         : lattice_open(device, &setup, kind, NULL, &a->flow, why);
+    r = access(a->checkpoint, F_OK) == 0
+            ? resume(a, device, &setup, kind, why)
+            : lattice_open(device, &setup, kind, &tuning, &a->flow, why);
     free(kind);
     if (r == 0) {
         a->opened_at = steps_of(a);

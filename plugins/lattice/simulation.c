@@ -34,17 +34,20 @@ void lattice_write(struct lattice *l, struct launcher *to, struct trg_buffer *de
 /* ---------------------------------------------------------------- tuning */
 
 /* What was fastest on an H200 (docs/lattice.md): blocks, and for small grids more steps of smaller
- * tiles, so that there is one for each multiprocessor.  Where OpenCL is threads on a CPU, and
- * there, in place. */
+ * tiles, so that there is one for each multiprocessor.  A guest takes less at once where several
+ * groups share one.  Where OpenCL is threads on a CPU, and there, in place. */
 static void choose(const struct lattice *l, struct lattice_tuning *t)
 {
     const bool is_small = l->n_cells <= 32768;
+    const bool is_short = t->is_guest && l->n_cells > 65536;
     const uint32_t row = (l->setup.nx + 31u) / 32u * 32u;
 
     if (t->way == LATTICE_WAY_AUTO)
         t->way = l->info.pci[0] ? LATTICE_WAY_BLOCKS : LATTICE_WAY_INPLACE;
     if (!t->block_steps)
-        t->block_steps = is_small ? 8 : 4;
+        t->block_steps = is_small ? 8 : is_short ? 2 : 4;
+    if (!t->tile_rows && is_short)
+        t->tile_rows = 16;
     if (!t->tile_rows)
         t->tile_rows = is_small && t->block_steps < 12 ? 24 : LT_TILE_H_MAX;
     if (!t->group_size && t->way == LATTICE_WAY_BLOCKS)

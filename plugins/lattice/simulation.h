@@ -49,6 +49,7 @@ struct lattice_tuning {   /* 0: as measured */
     uint32_t block_steps; /* of LATTICE_WAY_BLOCKS: even, up to LT_BLOCK_MAX */
     uint32_t tile_rows;   /* above 2 * block_steps, up to LT_TILE_H_MAX */
     uint32_t group_size;  /* a multiple of 32 */
+    bool is_guest;        /* no group of a kernel takes 10 us on an H200 (docs/lattice.md) */
 };
 
 struct lattice_cost {

@@ -152,11 +152,37 @@ static void same_bits(void **state)
     }
 }
 
+/* A guest takes less at once, but where a group has a multiprocessor for itself. */
+static void steps_of_guests(void **state)
+{
+    static const struct {
+        uint32_t nx;
+        bool is_guest;
+        uint32_t steps;
+    } rows[] = {{128, true, 8}, {256, true, 4}, {257, true, 2}, {257, false, 4}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct lattice_tuning tuning = {.way = LATTICE_WAY_BLOCKS,
+                                              .is_guest = rows[i].is_guest};
+        const struct lattice_setup s = grid_setup(rows[i].nx, rows[i].nx);
+        unsigned char *kind = grid_random(s.nx, s.ny, 0.1, &seed);
+        struct flow f = flow_open(devices_get(0), &s, kind, &tuning);
+        struct lattice_cost cost;
+
+        lattice_cost(f.l, &cost);
+        assert_int_equal(cost.least_steps, rows[i].steps);
+        flow_close(&f);
+        free(kind);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(against_oracle),
         cmocka_unit_test(same_bits),
+        cmocka_unit_test(steps_of_guests),
     };
 
     seed = fresh_seed();
