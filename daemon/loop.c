@@ -479,8 +479,10 @@ int loop_run(struct loop *l)
     }
     for (uint32_t i = 1; i < started; i++)
         pthread_join(l->thread[i], NULL);
-    for (uint32_t i = 0; i < l->n_shards; i++)
+    for (uint32_t i = 0; i < l->n_shards; i++) {
+        mailbox_close(shard_mailbox(l->shard[i]));
         is_idle &= shard_is_idle(l->shard[i]);
+    }
     runmenu_end_accounts(&l->run);
     runsets_keep_last(&l->run);
     log_ledger(l);

@@ -195,6 +195,8 @@ static void keep(const struct runcontrol *run, bool is_shard)
         for (enum control_dump what = CONTROL_DUMP_MENU; r == 0 && what < CONTROL_DUMPS; what++)
             r = keep_one(run, &q.kept[i], what, is_shard);
     free(q.kept);
+    if (!is_shard && r == -ETIMEDOUT && atomic_load(&run->is_over))
+        return; /* runsets_keep_last follows */
     if (r < 0)
         log_error("daemon", "menu, prescales and conditions cannot be kept",
                   "folder=\"%s/sets\" error=\"%s\"", run->config->state_dir, strerror(-r));
@@ -202,8 +204,7 @@ static void keep(const struct runcontrol *run, bool is_shard)
 
 void runsets_keep(const struct runcontrol *r)
 {
-    if (!atomic_load(&r->is_over)) /* else runsets_keep_last follows */
-        keep(r, false);
+    keep(r, false);
 }
 
 void runsets_keep_last(const struct runcontrol *r)

@@ -304,6 +304,7 @@ int supervisor_run(struct supervisor *s)
 
     while (r == 0 && !s->is_over)
         r = turn(s);
+    mailbox_close(s->desk.mailbox);
     stats_ledger(&s->farm.stats->g, &sum);
     log_info("farm", "ledger",
              "received=%llu accepted=%llu rejected=%llu failed=%llu in_flight=%llu",

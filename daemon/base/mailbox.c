@@ -23,6 +23,7 @@ struct mailbox {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct call *first;
+    bool is_closed;
     _Atomic uint32_t waiting;
 };
 
@@ -93,10 +94,13 @@ int mailbox_call(struct mailbox *m, int (*fn)(void *arg), void *arg, uint32_t ti
         call.state = CALL_DONE;
     }
     while (call.state != CALL_DONE) {
-        int r = call.state == CALL_WAITS ? pthread_cond_timedwait(&m->changed, &m->lock, &limit)
-                                         : pthread_cond_wait(&m->changed, &m->lock);
+        int r = 0;
 
-        if (r == ETIMEDOUT && call.state == CALL_WAITS) {
+        if (call.state == CALL_RUNS)
+            pthread_cond_wait(&m->changed, &m->lock);
+        else if (!m->is_closed)
+            r = pthread_cond_timedwait(&m->changed, &m->lock, &limit);
+        if ((r == ETIMEDOUT || m->is_closed) && call.state == CALL_WAITS) {
             take_out(m, &call);
             call.result = -ETIMEDOUT;
             break;
@@ -122,6 +126,14 @@ void mailbox_run(struct mailbox *m)
         call->state = CALL_DONE;
         pthread_cond_broadcast(&m->changed);
     }
+    pthread_mutex_unlock(&m->lock);
+}
+
+void mailbox_close(struct mailbox *m)
+{
+    pthread_mutex_lock(&m->lock);
+    m->is_closed = true;
+    pthread_cond_broadcast(&m->changed);
     pthread_mutex_unlock(&m->lock);
 }
 

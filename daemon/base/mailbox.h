@@ -11,9 +11,13 @@ int mailbox_new(int wake_fd, struct mailbox **ret_mailbox);
 void mailbox_free(struct mailbox *m); /* NULL is fine */
 
 /* Has the I/O thread call fn(arg) and returns its result; -ETIMEDOUT when it did not
- * begin within `timeout_ms`, and then fn is never called.  Any thread but the I/O thread. */
+ * begin within `timeout_ms` or the mailbox is closed, and then fn is never called.  Any thread but
+ * the I/O thread. */
 int mailbox_call(struct mailbox *m, int (*fn)(void *arg), void *arg, uint32_t timeout_ms);
 /* Runs the requests. The I/O thread. */
 void mailbox_run(struct mailbox *m);
 bool mailbox_is_empty(struct mailbox *m);
+/* The I/O thread runs no more requests: those that wait, and all later ones, end at once.  Any
+ * thread. */
+void mailbox_close(struct mailbox *m);
 #endif

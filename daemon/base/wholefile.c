@@ -31,8 +31,8 @@ int wholefile_write(const char *folder, const char *name,
     if (r < 0)
         return r;
     if (snprintf(path, sizeof path, "%.3800s/%s", folder, name) >= (int)sizeof path ||
-        snprintf(partial, sizeof partial, "%.4000s.%ld.partial", path, (long)getpid()) >=
-            (int)sizeof partial)
+        snprintf(partial, sizeof partial, "%.4000s.%ld.partial", path, (long)gettid()) >=
+            (int)sizeof partial) /* two threads may write the same file */
         return -ENAMETOOLONG;
     r = print_into(partial, print, content);
     if (r == 0 && link(partial, path) < 0) /* which, unlike rename, replaces nothing */

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -82,11 +83,44 @@ static void a_call_that_timed_out_never_runs(void **state)
     close(fd);
 }
 
+static void *call_once(void *arg)
+{
+    struct caller *c = arg;
+
+    atomic_store(c->running, mailbox_call(c->mailbox, count, c->counter, 60000));
+    return NULL;
+}
+
+/* Whoever waits learns of the end at once, and so does who comes later. */
+static void closed_mailboxes_take_nothing(void **state)
+{
+    int fd = eventfd(0, EFD_NONBLOCK), counter = 0;
+    _Atomic int result = 0;
+    struct caller c = {.counter = &counter, .running = &result};
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(mailbox_new(fd, &c.mailbox), 0);
+    assert_int_equal(pthread_create(&thread, NULL, call_once, &c), 0);
+    while (mailbox_is_empty(c.mailbox))
+        sched_yield();
+    mailbox_close(c.mailbox);
+    pthread_join(thread, NULL);
+    assert_int_equal(atomic_load(&result), -ETIMEDOUT);
+    assert_int_equal(mailbox_call(c.mailbox, count, &counter, 60000), -ETIMEDOUT);
+    assert_true(mailbox_is_empty(c.mailbox));
+    mailbox_run(c.mailbox);
+    assert_int_equal(counter, 0);
+    mailbox_free(c.mailbox);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_run_on_the_loop),
         cmocka_unit_test(a_call_that_timed_out_never_runs),
+        cmocka_unit_test(closed_mailboxes_take_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
