@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* triplet_lanes_host.h - sixteen lines of one kind on a core with AVX-512, a lane each: their
  * windows, and how far the hits there are from them, by the arithmetic of one.  Windows hold a few
- * hits, so lanes go through theirs together, a hit at a time. */
+ * hits, so those of sixteen lines are laid end to end and looked through sixteen hits at a time. */
 #ifndef HOUGH_TRIPLET_LANES_HOST_H
 #define HOUGH_TRIPLET_LANES_HOST_H
 #include <immintrin.h>
@@ -51,15 +51,8 @@ static inline __m512i ht_numbers16(trg_u32 from)
     return _mm512_add_epi32(_mm512_set1_epi32((int)from), lane);
 }
 
-/* The hits at those places; where they are one behind the other no words are gathered. */
 static inline struct ht_hits16 ht_hits_at16(const struct ht_view *v, __m512i at, __mmask16 lanes)
 {
-    const trg_u32 first = (trg_u32)_mm_cvtsi128_si32(_mm512_castsi512_si128(at));
-
-    if (lanes == _mm512_mask_cmpeq_epi32_mask(lanes, at, ht_numbers16(first)))
-        return (struct ht_hits16){.x = _mm512_maskz_loadu_ps(lanes, v->x + first),
-                                  .y = _mm512_maskz_loadu_ps(lanes, v->y + first),
-                                  .z = _mm512_maskz_loadu_ps(lanes, v->z + first)};
     return (struct ht_hits16){.x = ht_gather16(v->x, at, lanes),
                               .y = ht_gather16(v->y, at, lanes),
                               .z = ht_gather16(v->z, at, lanes)};
@@ -132,61 +125,65 @@ static inline struct ht_windows16 ht_windows_of16(const struct ht_view *v, trg_u
     return w;
 }
 
-/* Of the lanes, those whose window has a hit of its number; *ret_at: its place. */
-static inline __mmask16 ht_in_window16(const struct ht_windows16 *w, __m512i number,
-                                       __m512i *ret_at)
-{
-    const __m512i begin = _mm512_set1_epi32((int)w->begin);
-    const __m512i turned = _mm512_add_epi32(begin, _mm512_sub_epi32(number, w->n_first));
+/* ---------------------------------------------------------------- hits of windows, end to end */
 
-    *ret_at =
-        _mm512_mask_mov_epi32(_mm512_add_epi32(w->first, number),
-                              _mm512_cmp_epu32_mask(number, w->n_first, _MM_CMPINT_NLT), turned);
-    return _mm512_cmp_epu32_mask(number, w->n, _MM_CMPINT_LT);
+#define HT_SPREAD 128u /* hits at a time */
+
+struct ht_spread {
+    trg_u32 at[HT_SPREAD], lane[HT_SPREAD], n; /* the hits, and whose windows they are in */
+    trg_u32 from[2u * HT_LANES], to_go[2u * HT_LANES], left; /* parts of windows that are left */
+};
+
+/* Windows that go on past the end of the circle have two parts. */
+static inline void ht_spread_begin(struct ht_spread *s, const struct ht_windows16 *w)
+{
+    const __m512i first = _mm512_min_epu32(w->n, w->n_first), rest = _mm512_sub_epi32(w->n, first);
+
+    _mm512_storeu_si512(s->from, w->first);
+    _mm512_storeu_si512(s->to_go, first);
+    _mm512_storeu_si512(s->from + HT_LANES, _mm512_set1_epi32((int)w->begin));
+    _mm512_storeu_si512(s->to_go + HT_LANES, rest);
+    s->left = _mm512_test_epi32_mask(first, first) | (trg_u32)_mm512_test_epi32_mask(rest, rest)
+                                                         << HT_LANES;
 }
 
-/* ---------------------------------------------------------------- large windows */
-
-/* Lanes go through windows of more hits one after the other, sixteen hits at a time. */
-#define HT_SMALL 8u
-
-static inline __mmask16 ht_large16(const struct ht_windows16 *w)
+/* The next hits; 0: there are no more. */
+static inline trg_u32 ht_spread_next(struct ht_spread *s)
 {
-    return _mm512_cmp_epu32_mask(w->n, _mm512_set1_epi32((int)HT_SMALL), _MM_CMPINT_NLE);
+    trg_u32 n = 0u;
+
+    while (s->left && n + HT_LANES <= HT_SPREAD) {
+        const trg_u32 k = (trg_u32)__builtin_ctz(s->left), to_go = s->to_go[k];
+
+        _mm512_storeu_si512(s->at + n, ht_numbers16(s->from[k]));
+        _mm512_storeu_si512(s->lane + n, _mm512_set1_epi32((int)(k % HT_LANES)));
+        if (to_go <= HT_LANES) {
+            n += to_go;
+            s->left &= s->left - 1u;
+        } else {
+            n += HT_LANES;
+            s->from[k] += HT_LANES;
+            s->to_go[k] -= HT_LANES;
+        }
+    }
+    return s->n = n;
 }
 
-/* The windows without those of the lanes. */
-static inline struct ht_windows16 ht_windows_but16(struct ht_windows16 w, __mmask16 lanes)
+/* ---------------------------------------------------------------- words of other lanes */
+
+static inline struct ht_hits16 ht_hits_of16(const struct ht_hits16 *h, __m512i lane)
 {
-    w.n = _mm512_maskz_mov_epi32((__mmask16)~lanes, w.n);
-    return w;
+    return (struct ht_hits16){.x = _mm512_permutexvar_ps(lane, h->x),
+                              .y = _mm512_permutexvar_ps(lane, h->y),
+                              .z = _mm512_permutexvar_ps(lane, h->z)};
 }
 
-/* One lane's for all. */
-static inline __m512i ht_word_for16(__m512i words, trg_u32 lane)
+static inline struct ht_lines16 ht_lines_for16(const struct ht_lines16 *l, __m512i lane)
 {
-    return _mm512_permutexvar_epi32(_mm512_set1_epi32((int)lane), words);
-}
-
-static inline __m512 ht_float_for16(__m512 floats, trg_u32 lane)
-{
-    return _mm512_permutexvar_ps(_mm512_set1_epi32((int)lane), floats);
-}
-
-static inline struct ht_windows16 ht_window_for16(const struct ht_windows16 *w, trg_u32 lane)
-{
-    return (struct ht_windows16){.first = ht_word_for16(w->first, lane),
-                                 .n_first = ht_word_for16(w->n_first, lane),
-                                 .n = ht_word_for16(w->n, lane),
-                                 .begin = w->begin};
-}
-
-static inline struct ht_lines16 ht_line_for16(const struct ht_lines16 *l, trg_u32 lane)
-{
-    return (struct ht_lines16){.x = ht_float_for16(l->x, lane),
-                               .y = ht_float_for16(l->y, lane),
-                               .z = ht_float_for16(l->z, lane),
-                               .tx = ht_float_for16(l->tx, lane),
-                               .ty = ht_float_for16(l->ty, lane)};
+    return (struct ht_lines16){.x = _mm512_permutexvar_ps(lane, l->x),
+                               .y = _mm512_permutexvar_ps(lane, l->y),
+                               .z = _mm512_permutexvar_ps(lane, l->z),
+                               .tx = _mm512_permutexvar_ps(lane, l->tx),
+                               .ty = _mm512_permutexvar_ps(lane, l->ty)};
 }
 #endif

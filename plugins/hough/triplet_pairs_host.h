@@ -10,13 +10,11 @@
 #define HT_FIRSTS (HT_CHUNKS * HT_LANES)
 
 struct ht_pairs16 {
-    __m512i who, second;       /* number of the first hit; place of the second one */
-    __m512i first, n_first, n; /* the window of the third one, once that is known */
+    __m512i who, second; /* number of the first hit; place of the second one */
 };
 
 struct ht_list { /* of up to 31 pairs */
-    trg_u32 who[2u * HT_LANES], second[2u * HT_LANES];
-    trg_u32 first[2u * HT_LANES], n_first[2u * HT_LANES], n[2u * HT_LANES], count;
+    trg_u32 who[2u * HT_LANES], second[2u * HT_LANES], count;
 };
 
 struct ht_seek {
@@ -25,8 +23,8 @@ struct ht_seek {
     trg_u32 first, n;          /* the first hits: places from `first` on */
     __mmask16 open[HT_CHUNKS]; /* those that still look */
     struct ht_triplet best[HT_FIRSTS];
-    struct ht_list pairs, full; /* that look for windows, and for third hits in theirs */
-    trg_u32 second, third;      /* stations */
+    struct ht_list pairs;  /* that look for third hits */
+    trg_u32 second, third; /* stations */
     struct ht_station at_third;
 };
 
@@ -42,9 +40,6 @@ static inline void ht_append16(struct ht_list *list, __mmask16 lanes, const stru
 {
     ht_push16(list->who + list->count, lanes, p->who);
     ht_push16(list->second + list->count, lanes, p->second);
-    ht_push16(list->first + list->count, lanes, p->first);
-    ht_push16(list->n_first + list->count, lanes, p->n_first);
-    ht_push16(list->n + list->count, lanes, p->n);
     list->count += (trg_u32)__builtin_popcount(lanes);
 }
 
@@ -63,9 +58,6 @@ static inline __mmask16 ht_take16(struct ht_list *list, struct ht_pairs16 *ret)
 
     ret->who = _mm512_maskz_mov_epi32(lanes, ht_pop16(list->who));
     ret->second = _mm512_maskz_mov_epi32(lanes, ht_pop16(list->second));
-    ret->first = ht_pop16(list->first);
-    ret->n_first = ht_pop16(list->n_first);
-    ret->n = _mm512_maskz_mov_epi32(lanes, ht_pop16(list->n));
     list->count = list->count > HT_LANES ? list->count - HT_LANES : 0u;
     return lanes;
 }
@@ -97,119 +89,74 @@ static inline __m512 ht_third_tolerance16(const struct ht_par *par, __m512 dz)
     return _mm512_min_ps(wide, _mm512_set1_ps(par->common.tol_max_mm));
 }
 
-struct ht_thirds16 { /* the best ones of the lanes so far */
-    __m512 share;
-    __m512i at, id;
+struct ht_seeking16 { /* pairs that look for third hits */
+    struct ht_lines16 l;
+    __m512i layer; /* of the second hit */
+    trg_u32 who[HT_LANES], second[HT_LANES];
 };
 
-/* Those of the hits at `at` that are on their lane's line, on another layer than its second hit,
- * and better than its best. */
-static inline void ht_keep_thirds16(const struct ht_seek *s, const struct ht_lines16 *l,
-                                    __m512i layer, __m512i at, __mmask16 lanes,
-                                    struct ht_thirds16 *best)
+/* Offers the triplets of pairs, each with its lane, with third hits at `at` to their first hits. */
+static inline void ht_offer16(struct ht_seek *s, const struct ht_seeking16 *p, __m512 share,
+                              __m512i at, __m512i lane, __mmask16 found)
 {
+    trg_u32 third[HT_LANES], lanes[HT_LANES];
+    float shares[HT_LANES];
+
+    _mm512_storeu_si512(third, at);
+    _mm512_storeu_si512(lanes, lane);
+    _mm512_storeu_ps(shares, share);
+    for (trg_u32 left = found; left; left &= left - 1u) {
+        const trg_u32 k = (trg_u32)__builtin_ctz(left), second = p->second[lanes[k]];
+        struct ht_triplet *its = &s->best[p->who[lanes[k]]];
+
+        if (ht_is_better(*s->v, its, shares[k], second, third[k]))
+            *its = (struct ht_triplet){shares[k], second, third[k]};
+    }
+}
+
+/* Offers those of the hits at `at` that are on the line of the pair with their lane, on another
+ * layer than its second hit. */
+static inline void ht_find_thirds16(struct ht_seek *s, const struct ht_seeking16 *p, __m512i at,
+                                    __m512i lane, __mmask16 lanes)
+{
+    const struct ht_lines16 l = ht_lines_for16(&p->l, lane);
     const struct ht_hits16 h = ht_hits_at16(s->v, at, lanes);
-    const __m512 off = ht_off2_16(l, &h), d = _mm512_sub_ps(l->z, h.z);
+    const __m512 off = ht_off2_16(&l, &h), d = _mm512_sub_ps(l.z, h.z);
     const __m512 tol = ht_third_tolerance16(s->par, d), most = _mm512_mul_ps(tol, tol);
     const __mmask16 behind = _mm512_mask_cmp_ps_mask(lanes, d, _mm512_setzero_ps(), _CMP_GT_OQ);
-    const __mmask16 found =
-        ht_same_side16(l, &h, _mm512_mask_cmp_ps_mask(behind, off, most, _CMP_LE_OQ));
-    __m512 share;
+    const __mmask16 near =
+        ht_same_side16(&l, &h, _mm512_mask_cmp_ps_mask(behind, off, most, _CMP_LE_OQ));
     __m512i id;
-    __mmask16 other, same;
 
-    if (!found)
+    if (!near)
         return;
-    id = ht_gather_words16(s->v->id, at, found);
-    other = _mm512_mask_cmpneq_epi32_mask(found, _mm512_srli_epi32(id, HT_ITEM_BITS), layer);
-    share = _mm512_div_ps(off, most);
-    same = _mm512_mask_cmp_ps_mask(other, share, best->share, _CMP_EQ_OQ);
-    other = _mm512_mask_cmp_ps_mask(other, share, best->share, _CMP_LT_OQ) |
-            _mm512_mask_cmp_epu32_mask(same, id, best->id, _MM_CMPINT_LT);
-    best->share = _mm512_mask_mov_ps(best->share, other, share);
-    best->at = _mm512_mask_mov_epi32(best->at, other, at);
-    best->id = _mm512_mask_mov_epi32(best->id, other, id);
+    id = _mm512_srli_epi32(ht_gather_words16(s->v->id, at, near), HT_ITEM_BITS);
+    ht_offer16(s, p, _mm512_div_ps(off, most), at, lane,
+               _mm512_mask_cmpneq_epi32_mask(near, id, _mm512_permutexvar_epi32(lane, p->layer)));
 }
 
-/* The best triplet of each lane's pair is offered to its first hit. */
-static inline void ht_offer16(struct ht_seek *s, const struct ht_pairs16 *p,
-                              const struct ht_thirds16 *best, __mmask16 lanes)
+/* Up to sixteen pairs that are listed look for third hits. */
+static inline void ht_find_triplets16(struct ht_seek *s)
 {
-    trg_u32 who[HT_LANES], second[HT_LANES], third[HT_LANES];
-    float share[HT_LANES];
-
-    _mm512_storeu_si512(who, p->who);
-    _mm512_storeu_si512(second, p->second);
-    _mm512_storeu_si512(third, best->at);
-    _mm512_storeu_ps(share, best->share);
-    for (trg_u32 left = lanes; left; left &= left - 1u) {
-        const trg_u32 k = (trg_u32)__builtin_ctz(left);
-        struct ht_triplet *its = &s->best[who[k]];
-
-        if (ht_is_better(*s->v, its, share[k], second[k], third[k]))
-            *its = (struct ht_triplet){share[k], second[k], third[k]};
-    }
-}
-
-/* Pairs look through their windows: at hits 0, 1 .. of each, or, from `number` on, sixteen at a
- * time. */
-static inline void ht_find_thirds_in16(struct ht_seek *s, const struct ht_pairs16 *p,
-                                       const struct ht_lines16 *l, const struct ht_windows16 *w,
-                                       __m512i number, trg_u32 step)
-{
-    const __m512i none = _mm512_set1_epi32(-1), steps = _mm512_set1_epi32((int)step); /* HT_NONE */
-    const __m512i layer =
-        _mm512_srli_epi32(ht_gather_words16(s->v->id, p->second, 0xffffu), HT_ITEM_BITS);
-    struct ht_thirds16 best = {_mm512_set1_ps(1.0f), none, none};
-    __mmask16 lanes;
-    __m512i at;
-
-    for (; (lanes = ht_in_window16(w, number, &at)) != 0; number = _mm512_add_epi32(number, steps))
-        ht_keep_thirds16(s, l, layer, at, lanes, &best);
-    ht_offer16(s, p, &best, _mm512_cmpneq_epi32_mask(best.at, none));
-}
-
-/* Up to sixteen pairs that are listed look through their windows. */
-static inline void ht_find_thirds16(struct ht_seek *s)
-{
-    struct ht_pairs16 p;
-    const __mmask16 lanes = ht_take16(&s->full, &p);
-    const struct ht_lines16 l = ht_lines_of16(s, &p, lanes);
-    const struct ht_windows16 w = {p.first, p.n_first, p.n, s->v->begin[s->third * s->v->buckets]};
-    const trg_u32 large = ht_large16(&w);
-    const struct ht_windows16 small = ht_windows_but16(w, (__mmask16)large);
-
-    ht_find_thirds_in16(s, &p, &l, &small, _mm512_setzero_si512(), 1u);
-    for (trg_u32 left = large; left; left &= left - 1u) {
-        const trg_u32 k = (trg_u32)__builtin_ctz(left);
-        const struct ht_pairs16 its = {.who = ht_word_for16(p.who, k),
-                                       .second = ht_word_for16(p.second, k)};
-        const struct ht_lines16 line = ht_line_for16(&l, k);
-        const struct ht_windows16 window = ht_window_for16(&w, k);
-
-        ht_find_thirds_in16(s, &its, &line, &window, ht_numbers16(0u), HT_LANES);
-    }
-}
-
-/* Up to sixteen pairs get their windows; those with hits in them are listed. */
-static inline void ht_find_windows16(struct ht_seek *s)
-{
-    struct ht_pairs16 p;
-    const __mmask16 lanes = ht_take16(&s->pairs, &p);
-    const struct ht_lines16 l = ht_lines_of16(s, &p, lanes);
-    const __m512 dz = _mm512_sub_ps(_mm512_set1_ps(s->at_third.middle), l.z);
+    struct ht_pairs16 pairs;
+    const __mmask16 lanes = ht_take16(&s->pairs, &pairs);
+    struct ht_seeking16 p = {.l = ht_lines_of16(s, &pairs, lanes)};
+    const __m512 dz = _mm512_sub_ps(_mm512_set1_ps(s->at_third.middle), p.l.z);
     const __m512 far = _mm512_add_ps(ht_abs16(dz), _mm512_set1_ps(s->at_third.depth));
     __m512 x, y;
-    const __m512 drift = ht_move16(&l, dz, s->at_third.depth, &x, &y);
+    const __m512 drift = ht_move16(&p.l, dz, s->at_third.depth, &x, &y);
     const __m512 reach = _mm512_add_ps(ht_third_tolerance16(s->par, far), drift);
     const struct ht_windows16 w = ht_windows_of16(s->v, s->third, x, y, reach, lanes);
+    struct ht_spread hits;
 
-    p.first = w.first;
-    p.n_first = w.n_first;
-    p.n = w.n;
-    ht_append16(&s->full, _mm512_test_epi32_mask(w.n, w.n), &p);
-    if (s->full.count >= HT_LANES)
-        ht_find_thirds16(s);
+    p.layer = _mm512_srli_epi32(ht_gather_words16(s->v->id, pairs.second, lanes), HT_ITEM_BITS);
+    _mm512_storeu_si512(p.who, pairs.who);
+    _mm512_storeu_si512(p.second, pairs.second);
+    ht_spread_begin(&hits, &w);
+    while (ht_spread_next(&hits))
+        for (trg_u32 k = 0; k < hits.n; k += HT_LANES)
+            ht_find_thirds16(s, &p, _mm512_loadu_si512(hits.at + k),
+                             _mm512_loadu_si512(hits.lane + k), ht_lanes(hits.n - k));
 }
 
 /* ---------------------------------------------------------------- second hits */
@@ -246,8 +193,8 @@ static inline __mmask16 ht_may_pair16(const struct hg_par *par, __m512 window,
 
 struct ht_starts16 { /* first hits */
     struct ht_hits16 h;
-    __m512i id, who;
-    __m512 window; /* for second hits */
+    __m512i id, from; /* from: number of the first of them */
+    __m512 window;    /* for second hits */
 };
 
 /* The first hits of a chunk, with their windows as ht_window_in_crowd has them. */
@@ -265,7 +212,7 @@ static inline struct ht_starts16 ht_starts_of16(const struct ht_seek *s, trg_u32
     t.h.y = _mm512_maskz_loadu_ps(lanes, s->v->y + at);
     t.h.z = _mm512_maskz_loadu_ps(lanes, s->v->z + at);
     t.id = _mm512_maskz_loadu_epi32(lanes, s->v->id + at);
-    t.who = ht_numbers16(chunk * HT_LANES);
+    t.from = _mm512_set1_epi32((int)(chunk * HT_LANES));
     r2 = _mm512_add_ps(_mm512_mul_ps(t.h.x, t.h.x), _mm512_mul_ps(t.h.y, t.h.y));
     most = _mm512_mul_ps(_mm512_set1_ps(s->par->crowd_pi), _mm512_sqrt_ps(r2));
     t.window = _mm512_set1_ps(window);
@@ -275,37 +222,24 @@ static inline struct ht_starts16 ht_starts_of16(const struct ht_seek *s, trg_u32
     return t;
 }
 
-/* Lists the pairs of first hits with the hits at `at`. */
+/* Lists the pairs of first hits, each with its lane, with the hits at `at`. */
 static inline void ht_list_pairs16(struct ht_seek *s, const struct ht_starts16 *t, __m512i at,
-                                   __mmask16 lanes)
+                                   __m512i lane, __mmask16 lanes)
 {
-    const struct ht_hits16 h = ht_hits_at16(s->v, at, lanes);
-    const struct ht_hits16 d = {.x = _mm512_sub_ps(t->h.x, h.x),
-                                .y = _mm512_sub_ps(t->h.y, h.y),
-                                .z = _mm512_sub_ps(t->h.z, h.z)};
-    const __mmask16 may = ht_may_pair16(&s->par->common, t->window, &d, &h, lanes);
-    const __m512i id = ht_gather_words16(s->v->id, at, may);
-    const __m512i layers = _mm512_set1_epi32((int)~HT_ITEM);
-    const struct ht_pairs16 p = {.who = t->who, .second = at};
+    const struct ht_hits16 h = ht_hits_at16(s->v, at, lanes), h0 = ht_hits_of16(&t->h, lane);
+    const struct ht_hits16 d = {.x = _mm512_sub_ps(h0.x, h.x),
+                                .y = _mm512_sub_ps(h0.y, h.y),
+                                .z = _mm512_sub_ps(h0.z, h.z)};
+    const __mmask16 may =
+        ht_may_pair16(&s->par->common, _mm512_permutexvar_ps(lane, t->window), &d, &h, lanes);
+    const __m512i ids = _mm512_xor_si512(ht_gather_words16(s->v->id, at, may),
+                                         _mm512_permutexvar_epi32(lane, t->id));
+    const struct ht_pairs16 p = {.who = _mm512_add_epi32(t->from, lane), .second = at};
 
-    if (!may)
-        return;
-    ht_append16(&s->pairs, _mm512_mask_test_epi32_mask(may, _mm512_xor_si512(id, t->id), layers),
+    ht_append16(&s->pairs, _mm512_mask_test_epi32_mask(may, ids, _mm512_set1_epi32((int)~HT_ITEM)),
                 &p);
     if (s->pairs.count >= HT_LANES)
-        ht_find_windows16(s);
-}
-
-/* First hits look through their windows as pairs do: ht_find_thirds_in16. */
-static inline void ht_find_seconds_in16(struct ht_seek *s, const struct ht_starts16 *t,
-                                        const struct ht_windows16 *w, __m512i number, trg_u32 step)
-{
-    const __m512i steps = _mm512_set1_epi32((int)step);
-    __mmask16 lanes;
-    __m512i at;
-
-    for (; (lanes = ht_in_window16(w, number, &at)) != 0; number = _mm512_add_epi32(number, steps))
-        ht_list_pairs16(s, t, at, lanes);
+        ht_find_triplets16(s);
 }
 
 /* The first hits of a chunk look for triplets. */
@@ -314,22 +248,13 @@ static inline void ht_find_seconds16(struct ht_seek *s, trg_u32 chunk, float win
     const struct ht_starts16 t = ht_starts_of16(s, chunk, window);
     const struct ht_windows16 w =
         ht_windows_of16(s->v, s->second, t.h.x, t.h.y, t.window, s->open[chunk]);
-    const trg_u32 large = ht_large16(&w);
-    const struct ht_windows16 small = ht_windows_but16(w, (__mmask16)large);
+    struct ht_spread hits;
 
-    ht_find_seconds_in16(s, &t, &small, _mm512_setzero_si512(), 1u);
-    for (trg_u32 left = large; left; left &= left - 1u) {
-        const trg_u32 k = (trg_u32)__builtin_ctz(left);
-        const struct ht_starts16 its = {.h = {.x = ht_float_for16(t.h.x, k),
-                                              .y = ht_float_for16(t.h.y, k),
-                                              .z = ht_float_for16(t.h.z, k)},
-                                        .id = ht_word_for16(t.id, k),
-                                        .who = ht_word_for16(t.who, k),
-                                        .window = ht_float_for16(t.window, k)};
-        const struct ht_windows16 one = ht_window_for16(&w, k);
-
-        ht_find_seconds_in16(s, &its, &one, ht_numbers16(0u), HT_LANES);
-    }
+    ht_spread_begin(&hits, &w);
+    while (ht_spread_next(&hits))
+        for (trg_u32 k = 0; k < hits.n; k += HT_LANES)
+            ht_list_pairs16(s, &t, _mm512_loadu_si512(hits.at + k),
+                            _mm512_loadu_si512(hits.lane + k), ht_lanes(hits.n - k));
 }
 
 /* ---------------------------------------------------------------- triplets */
@@ -369,9 +294,7 @@ static inline void ht_find_triplets(struct ht_seek *s, const struct ht_stations 
             if (s->open[c])
                 ht_find_seconds16(s, c, way ? s->par->narrow_mm : s->par->window_mm);
         if (s->pairs.count)
-            ht_find_windows16(s);
-        if (s->full.count)
-            ht_find_thirds16(s);
+            ht_find_triplets16(s);
     }
 }
 
@@ -384,7 +307,7 @@ static inline void ht_begin_roads(const struct ht_view v, const struct ht_par pa
 
     s.v = &v;
     s.par = &par;
-    s.pairs.count = s.full.count = 0u;
+    s.pairs.count = 0u;
     for (s.first = from; s.first < to; s.first += HT_FIRSTS) {
         s.n = to - s.first < HT_FIRSTS ? to - s.first : HT_FIRSTS;
         ht_find_triplets(&s, all, behind);

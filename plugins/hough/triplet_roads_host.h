@@ -23,23 +23,6 @@ static inline __m512i ht_road_word16(const struct ht_roads16 r, size_t word, __m
     return ht_gather_words16((const trg_u32 *)r.road + word, r.at, lanes);
 }
 
-struct ht_near16 { /* the nearest hits of the lanes on layers of a kind */
-    __m512 off;
-    __m512i at, id;
-};
-
-static inline void ht_keep_nearer16(struct ht_near16 *near, __mmask16 lanes, __m512 off, __m512i at,
-                                    __m512i id)
-{
-    const __mmask16 same = _mm512_mask_cmp_ps_mask(lanes, off, near->off, _CMP_EQ_OQ);
-    const __mmask16 nearer = _mm512_mask_cmp_ps_mask(lanes, off, near->off, _CMP_LT_OQ) |
-                             _mm512_mask_cmp_epu32_mask(same, id, near->id, _MM_CMPINT_LT);
-
-    near->off = _mm512_mask_mov_ps(near->off, nearer, off);
-    near->at = _mm512_mask_mov_epi32(near->at, nearer, at);
-    near->id = _mm512_mask_mov_epi32(near->id, nearer, id);
-}
-
 /* Which of the roads, all of three hits, have lost one of them to another road. */
 static inline __mmask16 ht_are_robbed16(const struct ht_view *v, const struct ht_roads16 r,
                                         __mmask16 lanes)
@@ -83,72 +66,29 @@ static inline struct ht_looks16 ht_looks_from16(const struct ht_view *v, const s
     return look;
 }
 
-struct ht_nearest16 {
-    struct ht_near16 even, odd; /* layers */
-};
-
-/* ht_find_nearest for hits 0, 1 .. of each window, or, from `number` on, for sixteen at a time. */
-static inline struct ht_nearest16 ht_find_nearest16(const struct ht_view *v,
-                                                    const struct ht_looks16 *look, __m512i number,
-                                                    trg_u32 step)
+/* Keeps those of the hits at `at` that are near to the road with their lane if they are nearest to
+ * it. */
+static inline void ht_find_nearest16(const struct ht_view *v, const struct ht_looks16 *look,
+                                     __m512i at, __m512i lane, __mmask16 lanes,
+                                     struct ht_near *nearest)
 {
-    const __m512i none = _mm512_set1_epi32(-1), steps = _mm512_set1_epi32((int)step); /* HT_NONE */
-    struct ht_nearest16 near = {{look->most, none, none}, {look->most, none, none}};
-    __mmask16 lanes;
-    __m512i at;
+    const struct ht_lines16 l = ht_lines_for16(&look->l, lane);
+    const struct ht_hits16 h = ht_hits_at16(v, at, lanes);
+    const __m512 off = ht_off2_16(&l, &h);
+    const __mmask16 near = ht_same_side16(
+        &l, &h,
+        _mm512_mask_cmp_ps_mask(lanes, off, _mm512_permutexvar_ps(lane, look->most), _CMP_LE_OQ));
+    trg_u32 place[HT_LANES], road[HT_LANES];
+    float offs[HT_LANES];
 
-    for (; (lanes = ht_in_window16(&look->w, number, &at)) != 0;
-         number = _mm512_add_epi32(number, steps)) {
-        const struct ht_hits16 h = ht_hits_at16(v, at, lanes);
-        const __m512 off = ht_off2_16(&look->l, &h);
-        const __mmask16 found = ht_same_side16(
-            &look->l, &h, _mm512_mask_cmp_ps_mask(lanes, off, look->most, _CMP_LE_OQ));
+    _mm512_storeu_si512(place, at);
+    _mm512_storeu_si512(road, lane);
+    _mm512_storeu_ps(offs, off);
+    for (trg_u32 left = near; left; left &= left - 1u) {
+        const trg_u32 k = (trg_u32)__builtin_ctz(left);
 
-        if (found) {
-            const __m512i id = ht_gather_words16(v->id, at, found);
-            const __mmask16 odd =
-                _mm512_mask_test_epi32_mask(found, id, _mm512_set1_epi32(1 << HT_ITEM_BITS));
-
-            ht_keep_nearer16(&near.even, found & (__mmask16)~odd, off, at, id);
-            ht_keep_nearer16(&near.odd, odd, off, at, id);
-        }
+        ht_keep_nearer(*v, place[k], offs[k], &nearest[road[k]]);
     }
-    return near;
-}
-
-struct ht_words_near { /* the same in memory */
-    float off0[HT_LANES], off1[HT_LANES];
-    trg_u32 at0[HT_LANES], at1[HT_LANES];
-};
-
-static inline struct ht_words_near ht_store_near(const struct ht_nearest16 *near)
-{
-    struct ht_words_near m;
-
-    _mm512_storeu_ps(m.off0, near->even.off);
-    _mm512_storeu_ps(m.off1, near->odd.off);
-    _mm512_storeu_si512(m.at0, near->even.at);
-    _mm512_storeu_si512(m.at1, near->odd.at);
-    return m;
-}
-
-/* The nearest hits in a lane's window, which is large. */
-static inline struct ht_near
-ht_find_nearest_of(const struct ht_view *v, const struct ht_looks16 *look, trg_u32 lane, float most)
-{
-    const struct ht_looks16 its = {ht_line_for16(&look->l, lane), ht_window_for16(&look->w, lane),
-                                   ht_float_for16(look->most, lane)};
-    const struct ht_nearest16 near = ht_find_nearest16(v, &its, ht_numbers16(0u), HT_LANES);
-    const struct ht_words_near m = ht_store_near(&near);
-    struct ht_near best = {most, most, HT_NONE, HT_NONE};
-
-    for (trg_u32 k = 0; k < HT_LANES; k++) {
-        if (m.at0[k] != HT_NONE)
-            ht_keep_nearer(*v, m.at0[k], m.off0[k], &best);
-        if (m.at1[k] != HT_NONE)
-            ht_keep_nearer(*v, m.at1[k], m.off1[k], &best);
-    }
-    return best;
 }
 
 /* The roads claim what is nearest in their windows. */
@@ -156,21 +96,22 @@ static inline void ht_claim16(const struct ht_view *v, const struct ht_par *par,
                               struct ht_road *road, const trg_u32 *now,
                               const struct ht_looks16 *look)
 {
-    const trg_u32 large = ht_large16(&look->w);
-    const struct ht_looks16 small = {look->l, ht_windows_but16(look->w, (__mmask16)large),
-                                     look->most};
-    const struct ht_nearest16 near = ht_find_nearest16(v, &small, _mm512_setzero_si512(), 1u);
-    const struct ht_words_near m = ht_store_near(&near);
+    struct ht_near nearest[HT_LANES];
     float most[HT_LANES];
+    struct ht_spread hits;
 
     _mm512_storeu_ps(most, look->most);
+    for (trg_u32 k = 0; k < HT_LANES; k++)
+        nearest[k] = (struct ht_near){most[k], most[k], HT_NONE, HT_NONE};
+    ht_spread_begin(&hits, &look->w);
+    while (ht_spread_next(&hits))
+        for (trg_u32 k = 0; k < hits.n; k += HT_LANES)
+            ht_find_nearest16(v, look, _mm512_loadu_si512(hits.at + k),
+                              _mm512_loadu_si512(hits.lane + k), ht_lanes(hits.n - k), nearest);
     for (trg_u32 left = _mm512_test_epi32_mask(look->w.n, look->w.n); left; left &= left - 1u) {
         const trg_u32 k = (trg_u32)__builtin_ctz(left);
-        const struct ht_near one = large >> k & 1u
-                                       ? ht_find_nearest_of(v, look, k, most[k])
-                                       : (struct ht_near){m.off0[k], m.off1[k], m.at0[k], m.at1[k]};
 
-        ht_claim_nearest(*v, *par, &road[now[k]], one, most[k]);
+        ht_claim_nearest(*v, *par, &road[now[k]], nearest[k], most[k]);
     }
 }
 
