@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -93,65 +94,88 @@ bool accepting_is_over(int listener)
 
 /* ---------------------------------------------------------------- accept4 */
 
-static accept_fn *find(void)
+static bool find(void)
 {
-    accept_fn *found;
+    bool found;
 
     pthread_mutex_lock(&lock);
     if (!in_libc)
         *(void **)&in_libc = dlsym(RTLD_NEXT, "accept4");
-    found = in_libc;
+    found = in_libc != NULL;
     pthread_mutex_unlock(&lock);
     return found;
 }
 
-/* Accepts one with the descriptor that is kept, and closes it. */
+/* Accepts one, if there is one: with the lock, because another thread's accept would take the
+ * descriptor that turn_away frees. */
+static int take(int listener, struct sockaddr *address, socklen_t *bytes, int flags)
+{
+    struct pollfd p = {.fd = listener, .events = POLLIN};
+
+    if (poll(&p, 1, 0) == 1)
+        return in_libc(listener, address, bytes, flags);
+    errno = EAGAIN;
+    return -1;
+}
+
+/* Accepts one with the descriptor that is kept, and closes it.  With the lock. */
 static void turn_away(int listener)
 {
-    const uint64_t now = clock_ns();
-    uint64_t n = 0;
     int fd;
 
-    pthread_mutex_lock(&lock);
-    if (spare >= 0) {
-        close(spare);
-        spare = -1;
-        fd = in_libc(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd >= 0) {
-            close(fd);
-            n_closed++;
-        }
+    if (spare < 0) /* another thread opened something meanwhile: they wait until one is free */
+        return;
+    close(spare);
+    spare = -1;
+    fd = take(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0) {
+        close(fd);
+        n_closed++;
     }
     take_spare();
-    if (n_closed && (!said_ns || now > said_ns + SAY_NS)) {
-        n = n_closed;
-        n_closed = 0;
-        said_ns = now;
+}
+
+/* How many a line is due for.  With the lock. */
+static uint64_t count_to_say(void)
+{
+    const uint64_t now = clock_ns(), n = n_closed;
+
+    if (!n || (said_ns && now <= said_ns + SAY_NS))
+        return 0;
+    n_closed = 0;
+    said_ns = now;
+    return n;
+}
+
+/* accept4(2), but EAGAIN where it would wait and at a listener that is over, and ECONNABORTED when
+ * there is no descriptor; the connection is closed then. */
+__attribute__((visibility("default"))) int accept4(int listener, struct sockaddr *address,
+                                                   socklen_t *bytes, int flags)
+{
+    uint64_t n = 0;
+    int fd, error;
+
+    if (!find()) {
+        errno = ENOSYS;
+        return -1;
+    }
+    if (accepting_is_over(listener)) {
+        errno = EAGAIN;
+        return -1;
+    }
+    pthread_mutex_lock(&lock);
+    take_spare(); /* before a connection gets what has become free */
+    fd = take(listener, address, bytes, flags);
+    error = errno;
+    if (fd < 0 && (error == EMFILE || error == ENFILE)) {
+        turn_away(listener);
+        n = count_to_say();
+        error = ECONNABORTED;
     }
     pthread_mutex_unlock(&lock);
     if (n)
         log_error("ingress", "no descriptor is left: connections are closed", "connections=%llu",
                   (unsigned long long)n);
-}
-
-/* accept4(2), but EAGAIN at a listener that is over, and ECONNABORTED when there is no descriptor;
- * the connection is closed then. */
-__attribute__((visibility("default"))) int accept4(int listener, struct sockaddr *address,
-                                                   socklen_t *bytes, int flags)
-{
-    accept_fn *call = find();
-    int fd;
-
-    if (accepting_is_over(listener)) {
-        errno = EAGAIN;
-        return -1;
-    }
-    fd = call ? call(listener, address, bytes, flags) : -1;
-    if (!call)
-        errno = ENOSYS;
-    if (fd >= 0 || !call || (errno != EMFILE && errno != ENFILE))
-        return fd;
-    turn_away(listener);
-    errno = ECONNABORTED;
-    return -1;
+    errno = error;
+    return fd;
 }

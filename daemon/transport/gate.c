@@ -28,6 +28,7 @@
 #define OTHER_FILES     512u              /* of control, HTTP, devices, lanes */
 #define FRESH_BYTES     (1u << 20)        /* of what may come before Hello */
 #define FRESH_STREAM_NS (100 * NS_PER_MS)
+#define FRESH_WAITING   4096u /* a Hello may wait for libzmq's thread when many come at once */
 #define STREAM_NS       (500 * NS_PER_MS) /* of one message over ipc */
 #define QUIET_NS        (40 * NS_PER_MS)  /* two looks that find nothing: it has paused */
 #define TIGHT_NS        (10 * NS_PER_MS)  /* the same while memory is short: at two ticks */
@@ -333,19 +334,19 @@ static uint64_t bytes_of(const struct connection *k)
     return info.tcpi_bytes_received;
 }
 
-/* Whether it sends something that has not ended yet. */
-static bool is_sending(const struct connection *k)
+/* What it has sent and libzmq has not read yet. */
+static uint32_t waiting_of(const struct connection *k)
 {
     int n = 0;
 
-    return ioctl(k->fd, FIONREAD, &n) == 0 && n > 0;
+    return ioctl(k->fd, FIONREAD, &n) == 0 && n > 0 ? (uint32_t)n : 0;
 }
 
 static const char *look_at(struct gate *g, struct connection *k, bool is_short, uint64_t now_ns)
 {
     uint64_t beat = NS_PER_MS * g->config->clients.heartbeat_ms, bytes = bytes_of(k), allowed;
     uint64_t message = 2048ull * g->config->clients.max_message_kbytes;
-    bool is_busy = is_sending(k);
+    bool is_busy = waiting_of(k) > (k->is_fresh && !is_short ? FRESH_WAITING : 0);
 
     if (k->is_heard) { /* a message has ended */
         k->base = bytes;

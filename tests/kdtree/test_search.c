@@ -379,7 +379,7 @@ static void put_same(struct kd_forest *f, struct trg_queue *q, struct trg_buffer
 }
 
 /* 2^32 - 1 results and more are an error, not a short answer: boxes that hold all of 2,047 points.
- * On the CPU, by hand: elsewhere they would take minutes. */
+ * On the CPU, by hand and with the best instructions: else they would take minutes. */
 static void too_many_results(void **state)
 {
     const uint32_t n = 2047, boxes = UINT32_MAX / n + 1;
@@ -393,7 +393,7 @@ static void too_many_results(void **state)
 
     (void)state;
     assert_non_null(s);
-    if (!devices_get(0)->info.is_host) {
+    if (!devices_get(0)->info.is_host || getenv("TRIGD_CPU_ISA")) {
         free(s);
         skip();
     }
