@@ -8,6 +8,13 @@
 #define CLUSTERS_H
 #include "trigd/kernel.h"
 
+/* Whether this build of the kernels is for a core with AVX-512. */
+#if defined(__AVX512BW__) && !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+#define CL_VECTORS 1
+#else
+#define CL_VECTORS 0
+#endif
+
 #define CL_GROUP 256u
 #define CL_BAD   0xffffffffu /* key of an item that cannot be */
 

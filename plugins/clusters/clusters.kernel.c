@@ -13,7 +13,10 @@
 
 #include "clusters.collections.h"
 
-#include "hit.h"
+#include "superpixel_hit.h"
+#if CL_VECTORS
+#include "superpixel_host.h"
+#endif
 
 /* ---------------------------------------------------------------- items in order */
 
@@ -34,6 +37,7 @@ TRG_FN void cl_merge_items(TRG_GLOBAL const trg_u32 *key, TRG_GLOBAL const trg_u
     }
 }
 
+#if !CL_VECTORS
 /* Keys and patterns as they come; CL_DISORDER: they are not in order, or some cannot be. */
 TRG_FN void cl_read_items(TRG_LOCAL trg_u32 *count, TRG_GLOBAL const trg_u16 *sensor,
                           TRG_GLOBAL const trg_u32 *word, TRG_GLOBAL trg_u32 *mine, trg_u32 n,
@@ -55,9 +59,11 @@ TRG_FN void cl_read_items(TRG_LOCAL trg_u32 *count, TRG_GLOBAL const trg_u16 *se
         TRG_ATOMIC_OR_LOCAL(&count[CL_DISORDER], 1u);
     TRG_ATOMIC_ADD_LOCAL(&count[CL_N_BAD], bad);
 }
+#endif
 
 /* ---------------------------------------------------------------- clusters */
 
+#if !CL_VECTORS
 /* Nodes for the sets of the j-th item of the list, of pattern p. */
 TRG_FN void cl_put_nodes(const struct cl_view v, trg_u32 j, trg_u32 key, trg_u32 p)
 {
@@ -94,6 +100,7 @@ TRG_GROUP_FN trg_u32 cl_list_items(TRG_LOCAL trg_u32 *scratch, TRG_LOCAL trg_u32
     TRG_ATOMIC_ADD_LOCAL(&count[CL_N_PIXELS], pixels);
     return listed;
 }
+#endif
 
 /* Joins nodes that touch; each time there is a cluster less. */
 TRG_FN void cl_join_items(TRG_LOCAL trg_u32 *count, const struct cl_view v)
@@ -105,6 +112,7 @@ TRG_FN void cl_join_items(TRG_LOCAL trg_u32 *count, const struct cl_view v)
     TRG_ATOMIC_ADD_LOCAL(&count[CL_N_CLUSTERS], 0u - joined);
 }
 
+#if !CL_VECTORS
 TRG_FN void cl_add_up(const struct cl_view v)
 {
     for (trg_u32 j = TRG_LID; j < v.n_listed; j += TRG_LSIZE) {
@@ -120,35 +128,6 @@ TRG_FN void cl_add_up(const struct cl_view v)
 }
 
 /* ---------------------------------------------------------------- hits */
-
-TRG_FN trg_u32 cl_at_most(trg_u32 n, trg_u32 most)
-{
-    return n < most ? n : most;
-}
-
-/* A cluster of the sensor becomes hit number `at` of the batch. */
-TRG_FN void cl_write_hit(const struct cl_sums sums, trg_u32 sensor, trg_u32 at,
-                         TRG_GLOBAL const struct cl_sensor *sensors,
-                         TRG_GLOBAL const float *centres, TRG_GLOBAL trg_u8 *hits,
-                         TRG_GLOBAL trg_u8 *clusters, const struct cl_par par)
-{
-    const trg_u32 n = sums.of[CL_SIZE];
-    const trg_u32 sum_column = sums.of[CL_SUM_COLUMN], sum_row = sums.of[CL_SUM_ROW];
-    const trg_u32 column = sum_column / n, row = sum_row / n;
-    const float size = (float)n;
-    struct cl_place p;
-
-    p.at = at;
-    p.columns = trg_popcount(sums.of[CL_COLUMN_BIT]);
-    p.rows = trg_popcount(sums.of[CL_ROW_BIT]);
-    p.pitch = centres[column + 1u] - centres[column];
-    p.a = centres[column] + (float)(sum_column - column * n) / size * p.pitch;
-    p.b = ((float)row + 0.5f + (float)(sum_row - row * n) / size) * par.row_pitch;
-    cl_write_place(p, sensors[sensor], hits, clusters, par);
-    TRG_HITS_ID_OUT(hits, par.hits)[at] = 1u << 31 | sensor << 18 | column << 8 | row;
-    TRG_CLUSTERS_SIZE_OUT(clusters, par.clusters)[at] = (trg_u16)cl_at_most(n, 65535u);
-    TRG_CLUSTERS_CHARGE_OUT(clusters, par.clusters)[at] = 0u;
-}
 
 /* Which of an item's sets are the first of their clusters, in two bits. */
 TRG_FN trg_u32 cl_roots(const struct cl_view v, trg_u32 i)
@@ -194,6 +173,7 @@ TRG_GROUP_FN void cl_write_hits(TRG_LOCAL trg_u32 *scratch, const struct cl_view
         base += all;
     }
 }
+#endif
 
 TRG_KERNEL8(cl_superpixels, (const trg_u8, data), (const struct cl_sensor, sensors),
             (const float, centres), (trg_u32, work), (trg_u32, state),
