@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -463,17 +464,29 @@ static void finish_oldest(struct runner *l, struct running *run)
     run->n--;
 }
 
+/* Whether a shard has given a batch to a runner, or its end. */
+static bool is_wanted(struct runner *l)
+{
+    for (uint32_t i = 0; i < l->s.n_shards; i++)
+        if (!ring_is_empty(l->in[i]))
+            return true;
+    return atomic_load(&l->stop);
+}
+
+/* Looks for a batch for a while, then sleeps.  Menus with many steps have many runners on a core:
+ * they give way to each other, and only the one that ran last looks. */
 static void wait_for_batch(struct runner *l)
 {
-    uint64_t until = clock_ns() + l->s.spin_ns;
+    static _Atomic(const struct runner *) looks[CPU_SETSIZE]; /* by processing unit */
+    _Atomic(const struct runner *) *mine = &looks[(unsigned)sched_getcpu() % CPU_SETSIZE];
+    const uint64_t until = clock_ns() + l->s.spin_ns;
 
-    while (clock_ns() < until) {
-        for (uint32_t i = 0; i < l->s.n_shards; i++)
-            if (!ring_is_empty(l->in[i]))
-                return;
-        if (atomic_load(&l->stop))
+    atomic_store(mine, l);
+    while (clock_ns() < until && atomic_load(mine) == l) {
+        if (is_wanted(l))
             return;
         clock_relax_long(); /* the core's other half may be an I/O thread's */
+        sched_yield();
     }
     ring_wait(l->in, l->s.n_shards, &arena_link(runner_arena(l, 0))->bell, IDLE_NS);
 }

@@ -116,7 +116,7 @@ bool batcher_has_work(const struct engine_step *s, uint64_t now)
     const struct lane *lane = s->n_waiting && s->batching.eager ? batcher_lane(s, now) : NULL;
     struct lane_done done;
 
-    for (uint32_t k = 0; k < s->n_lanes; k++)
+    for (uint32_t k = 0; k < s->n_lanes && s->n_out; k++)
         if (lane_finished(s->lane[k], &done))
             return true;
     return lane && now >= early_ns(s, lane);

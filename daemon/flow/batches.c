@@ -560,7 +560,7 @@ static bool take_of_step(struct dispatch *d, uint32_t engine, uint32_t step)
     struct engine_step *s = &d->engine[engine]->step[step];
     bool did = false;
 
-    for (uint32_t k = 0; k < s->n_lanes; k++)
+    for (uint32_t k = 0; k < s->n_lanes && s->n_out; k++)
         did |= take_finished(d, engine, step, s->lane[k]);
     for (uint32_t k = 0; k < s->n_retries; k++)
         did |= take_finished(d, engine, step, s->retry[k]);
