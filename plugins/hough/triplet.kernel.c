@@ -327,8 +327,8 @@ TRG_KERNEL8(ht_follow, (const trg_u8, data), (const trg_u32, order), (float, hit
             continue;
         ht_warp_want(warp, road, now, n_here, station, s);
 #elif HT_VECTORS
-        for (trg_u32 k = 0; k < n_here; k += HT_LANES)
-            ht_want16(&v, &par, road, now + k, n_here - k < HT_LANES ? n_here - k : HT_LANES,
+        for (trg_u32 k = 0; k < n_here; k += HT_LINES)
+            ht_want32(&v, &par, road, now + k, n_here - k < HT_LINES ? n_here - k : HT_LINES,
                       station, &s);
 #else
         for (trg_u32 k = TRG_LID; k < n_here; k += TRG_LSIZE)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* triplet_lanes_host.h - sixteen lines of one kind on a core with AVX-512, a lane each: their
  * windows, and how far the hits there are from them, by the arithmetic of one.  Windows hold a few
- * hits, so those of sixteen lines are laid end to end and looked through sixteen hits at a time. */
+ * hits, so those of thirty-two lines are laid end to end and looked through sixteen hits at a time.
+ */
 #ifndef HOUGH_TRIPLET_LANES_HOST_H
 #define HOUGH_TRIPLET_LANES_HOST_H
 #include <immintrin.h>
@@ -127,24 +128,28 @@ static inline struct ht_windows16 ht_windows_of16(const struct ht_view *v, trg_u
 
 /* ---------------------------------------------------------------- hits of windows, end to end */
 
-#define HT_SPREAD 128u /* hits at a time */
+#define HT_LINES  (2u * HT_LANES) /* whose windows are laid end to end, in two vectors */
+#define HT_SPREAD 128u            /* hits at a time */
 
 struct ht_spread {
-    trg_u32 at[HT_SPREAD], lane[HT_SPREAD], n; /* the hits, and whose windows they are in */
-    trg_u32 from[2u * HT_LANES], to_go[2u * HT_LANES], left; /* parts of windows that are left */
+    trg_u32 at[HT_SPREAD], lane[HT_SPREAD], n;         /* the hits, and whose windows they are in */
+    trg_u32 from[2u * HT_LINES], to_go[2u * HT_LINES]; /* parts of windows */
+    trg_u64 left;                                      /* bits of those that have hits */
 };
 
-/* Windows that go on past the end of the circle have two parts. */
-static inline void ht_spread_begin(struct ht_spread *s, const struct ht_windows16 *w)
+/* Windows of the lines of vector `part`, 0 or 1.  Those that go on past the end of the circle have
+ * a second part. */
+static inline void ht_spread_add(struct ht_spread *s, trg_u32 part, const struct ht_windows16 *w)
 {
     const __m512i first = _mm512_min_epu32(w->n, w->n_first), rest = _mm512_sub_epi32(w->n, first);
+    const trg_u32 one = part * HT_LANES, two = HT_LINES + part * HT_LANES;
 
-    _mm512_storeu_si512(s->from, w->first);
-    _mm512_storeu_si512(s->to_go, first);
-    _mm512_storeu_si512(s->from + HT_LANES, _mm512_set1_epi32((int)w->begin));
-    _mm512_storeu_si512(s->to_go + HT_LANES, rest);
-    s->left = _mm512_test_epi32_mask(first, first) | (trg_u32)_mm512_test_epi32_mask(rest, rest)
-                                                         << HT_LANES;
+    _mm512_storeu_si512(s->from + one, w->first);
+    _mm512_storeu_si512(s->to_go + one, first);
+    _mm512_storeu_si512(s->from + two, _mm512_set1_epi32((int)w->begin));
+    _mm512_storeu_si512(s->to_go + two, rest);
+    s->left |= (trg_u64)_mm512_test_epi32_mask(first, first) << one |
+               (trg_u64)_mm512_test_epi32_mask(rest, rest) << two;
 }
 
 /* The next hits; 0: there are no more. */
@@ -153,10 +158,10 @@ static inline trg_u32 ht_spread_next(struct ht_spread *s)
     trg_u32 n = 0u;
 
     while (s->left && n + HT_LANES <= HT_SPREAD) {
-        const trg_u32 k = (trg_u32)__builtin_ctz(s->left), to_go = s->to_go[k];
+        const trg_u32 k = (trg_u32)__builtin_ctzll(s->left), to_go = s->to_go[k];
 
         _mm512_storeu_si512(s->at + n, ht_numbers16(s->from[k]));
-        _mm512_storeu_si512(s->lane + n, _mm512_set1_epi32((int)(k % HT_LANES)));
+        _mm512_storeu_si512(s->lane + n, _mm512_set1_epi32((int)(k % HT_LINES)));
         if (to_go <= HT_LANES) {
             n += to_go;
             s->left &= s->left - 1u;
@@ -169,21 +174,25 @@ static inline trg_u32 ht_spread_next(struct ht_spread *s)
     return s->n = n;
 }
 
-/* ---------------------------------------------------------------- words of other lanes */
+/* ---------------------------------------------------------------- one of thirty-two for each lane
+ */
 
-static inline struct ht_hits16 ht_hits_of16(const struct ht_hits16 *h, __m512i lane)
+static inline __m512 ht_pick16(const __m512 of[2], __m512i lane)
 {
-    return (struct ht_hits16){.x = _mm512_permutexvar_ps(lane, h->x),
-                              .y = _mm512_permutexvar_ps(lane, h->y),
-                              .z = _mm512_permutexvar_ps(lane, h->z)};
+    return _mm512_permutex2var_ps(of[0], lane, of[1]);
 }
 
-static inline struct ht_lines16 ht_lines_for16(const struct ht_lines16 *l, __m512i lane)
+static inline __m512i ht_pick_words16(const __m512i of[2], __m512i lane)
 {
-    return (struct ht_lines16){.x = _mm512_permutexvar_ps(lane, l->x),
-                               .y = _mm512_permutexvar_ps(lane, l->y),
-                               .z = _mm512_permutexvar_ps(lane, l->z),
-                               .tx = _mm512_permutexvar_ps(lane, l->tx),
-                               .ty = _mm512_permutexvar_ps(lane, l->ty)};
+    return _mm512_permutex2var_epi32(of[0], lane, of[1]);
+}
+
+static inline struct ht_lines16 ht_pick_lines16(const struct ht_lines16 of[2], __m512i lane)
+{
+    return (struct ht_lines16){.x = _mm512_permutex2var_ps(of[0].x, lane, of[1].x),
+                               .y = _mm512_permutex2var_ps(of[0].y, lane, of[1].y),
+                               .z = _mm512_permutex2var_ps(of[0].z, lane, of[1].z),
+                               .tx = _mm512_permutex2var_ps(of[0].tx, lane, of[1].tx),
+                               .ty = _mm512_permutex2var_ps(of[0].ty, lane, of[1].ty)};
 }
 #endif

@@ -1,84 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* triplet_pairs_host.h - ht_find_triplet for the hits of a station on a core with AVX-512: sixteen
- * first hits look for their second ones at once, and sixteen of the pairs that they make for their
- * third ones. */
+/* triplet_pairs_host.h - ht_find_triplet on a core with AVX-512, for up to thirty-two hits of a
+ * station at once: the windows of all, all hits in them, the pairs that they make, the windows of
+ * all pairs, all hits in these.  Each step has no branch that waits for the one before, which costs
+ * more than its arithmetic. */
 #ifndef HOUGH_TRIPLET_PAIRS_HOST_H
 #define HOUGH_TRIPLET_PAIRS_HOST_H
 #include "triplet_lanes_host.h"
 
-#define HT_CHUNKS 4u /* of sixteen first hits that are looked at together */
-#define HT_FIRSTS (HT_CHUNKS * HT_LANES)
-
-struct ht_pairs16 {
-    __m512i who, second; /* number of the first hit; place of the second one */
+struct ht_firsts { /* hits that look for triplets */
+    trg_u32 n, place[HT_LINES + HT_LANES];
+    __m512 x[2], y[2], z[2], r[2]; /* r: from the beam line */
+    __m512i id[2];
+    __mmask16 open[2];
+    struct ht_triplet best[HT_LINES];
+    trg_u32 have; /* bits of those that have one */
 };
 
-struct ht_list { /* of up to 31 pairs */
-    trg_u32 who[2u * HT_LANES], second[2u * HT_LANES], count;
+struct ht_list { /* pairs: number of the first hit, place of the second one */
+    trg_u32 who[2u * HT_SPREAD + HT_LANES], second[2u * HT_SPREAD + HT_LANES], n;
 };
 
 struct ht_seek {
     const struct ht_view *v;
     const struct ht_par *par;
-    trg_u32 first, n;          /* the first hits: places from `first` on */
-    __mmask16 open[HT_CHUNKS]; /* those that still look */
-    struct ht_triplet best[HT_FIRSTS];
-    struct ht_list pairs;  /* that look for third hits */
-    trg_u32 second, third; /* stations */
+    struct ht_firsts firsts;
+    struct ht_list pairs; /* that look for third hits, */
+    trg_u32 third;        /* on this station */
     struct ht_station at_third;
 };
 
-/* ---------------------------------------------------------------- lists */
-
-/* Sixteen words to the end of a list, those of the lanes first. */
-static inline void ht_push16(trg_u32 *to, __mmask16 lanes, __m512i words)
-{
-    _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(lanes, words));
-}
-
-static inline void ht_append16(struct ht_list *list, __mmask16 lanes, const struct ht_pairs16 *p)
-{
-    ht_push16(list->who + list->count, lanes, p->who);
-    ht_push16(list->second + list->count, lanes, p->second);
-    list->count += (trg_u32)__builtin_popcount(lanes);
-}
-
-/* The first sixteen words; the others move up. */
-static inline __m512i ht_pop16(trg_u32 *words)
-{
-    const __m512i these = _mm512_loadu_si512(words);
-
-    _mm512_storeu_si512(words, _mm512_loadu_si512(words + HT_LANES));
-    return these;
-}
-
-static inline __mmask16 ht_take16(struct ht_list *list, struct ht_pairs16 *ret)
-{
-    const __mmask16 lanes = ht_lanes(list->count);
-
-    ret->who = _mm512_maskz_mov_epi32(lanes, ht_pop16(list->who));
-    ret->second = _mm512_maskz_mov_epi32(lanes, ht_pop16(list->second));
-    list->count = list->count > HT_LANES ? list->count - HT_LANES : 0u;
-    return lanes;
-}
-
 /* ---------------------------------------------------------------- third hits */
-
-/* The lines through the second hits and the first ones. */
-static inline struct ht_lines16 ht_lines_of16(const struct ht_seek *s, const struct ht_pairs16 *p,
-                                              __mmask16 lanes)
-{
-    const __m512i first = _mm512_add_epi32(p->who, _mm512_set1_epi32((int)s->first));
-    const struct ht_hits16 h0 = ht_hits_at16(s->v, first, lanes);
-    const struct ht_hits16 h = ht_hits_at16(s->v, p->second, lanes);
-    const __m512 inv = _mm512_div_ps(_mm512_set1_ps(1.0f), _mm512_sub_ps(h0.z, h.z));
-
-    return (struct ht_lines16){.x = h.x,
-                               .y = h.y,
-                               .z = h.z,
-                               .tx = _mm512_mul_ps(_mm512_sub_ps(h0.x, h.x), inv),
-                               .ty = _mm512_mul_ps(_mm512_sub_ps(h0.y, h.y), inv)};
-}
 
 /* ht_third_tolerance */
 static inline __m512 ht_third_tolerance16(const struct ht_par *par, __m512 dz)
@@ -89,14 +40,14 @@ static inline __m512 ht_third_tolerance16(const struct ht_par *par, __m512 dz)
     return _mm512_min_ps(wide, _mm512_set1_ps(par->common.tol_max_mm));
 }
 
-struct ht_seeking16 { /* pairs that look for third hits */
-    struct ht_lines16 l;
-    __m512i layer; /* of the second hit */
-    trg_u32 who[HT_LANES], second[HT_LANES];
+struct ht_seconds { /* up to thirty-two pairs */
+    struct ht_lines16 l[2];
+    __m512i layer[2]; /* of the second hit */
+    const trg_u32 *who, *second;
 };
 
-/* Offers the triplets of pairs, each with its lane, with third hits at `at` to their first hits. */
-static inline void ht_offer16(struct ht_seek *s, const struct ht_seeking16 *p, __m512 share,
+/* Offers triplets of pairs, each with its lane, with third hits at `at` to their first hits. */
+static inline void ht_offer16(struct ht_seek *s, const struct ht_seconds *p, __m512 share,
                               __m512i at, __m512i lane, __mmask16 found)
 {
     trg_u32 third[HT_LANES], lanes[HT_LANES];
@@ -106,57 +57,83 @@ static inline void ht_offer16(struct ht_seek *s, const struct ht_seeking16 *p, _
     _mm512_storeu_si512(lanes, lane);
     _mm512_storeu_ps(shares, share);
     for (trg_u32 left = found; left; left &= left - 1u) {
-        const trg_u32 k = (trg_u32)__builtin_ctz(left), second = p->second[lanes[k]];
-        struct ht_triplet *its = &s->best[p->who[lanes[k]]];
+        const trg_u32 k = (trg_u32)__builtin_ctz(left), who = p->who[lanes[k]];
+        const struct ht_triplet offer = {shares[k], p->second[lanes[k]], third[k]};
 
-        if (ht_is_better(*s->v, its, shares[k], second, third[k]))
-            *its = (struct ht_triplet){shares[k], second, third[k]};
+        if (ht_is_better(*s->v, &s->firsts.best[who], offer.share, offer.second, offer.third)) {
+            s->firsts.best[who] = offer;
+            s->firsts.have |= 1u << who;
+        }
     }
 }
 
 /* Offers those of the hits at `at` that are on the line of the pair with their lane, on another
  * layer than its second hit. */
-static inline void ht_find_thirds16(struct ht_seek *s, const struct ht_seeking16 *p, __m512i at,
+static inline void ht_find_thirds16(struct ht_seek *s, const struct ht_seconds *p, __m512i at,
                                     __m512i lane, __mmask16 lanes)
 {
-    const struct ht_lines16 l = ht_lines_for16(&p->l, lane);
+    const struct ht_lines16 l = ht_pick_lines16(p->l, lane);
     const struct ht_hits16 h = ht_hits_at16(s->v, at, lanes);
     const __m512 off = ht_off2_16(&l, &h), d = _mm512_sub_ps(l.z, h.z);
     const __m512 tol = ht_third_tolerance16(s->par, d), most = _mm512_mul_ps(tol, tol);
     const __mmask16 behind = _mm512_mask_cmp_ps_mask(lanes, d, _mm512_setzero_ps(), _CMP_GT_OQ);
     const __mmask16 near =
         ht_same_side16(&l, &h, _mm512_mask_cmp_ps_mask(behind, off, most, _CMP_LE_OQ));
-    __m512i id;
+    __m512i layer;
 
     if (!near)
         return;
-    id = _mm512_srli_epi32(ht_gather_words16(s->v->id, at, near), HT_ITEM_BITS);
+    layer = _mm512_srli_epi32(ht_gather_words16(s->v->id, at, near), HT_ITEM_BITS);
     ht_offer16(s, p, _mm512_div_ps(off, most), at, lane,
-               _mm512_mask_cmpneq_epi32_mask(near, id, _mm512_permutexvar_epi32(lane, p->layer)));
+               _mm512_mask_cmpneq_epi32_mask(near, layer, ht_pick_words16(p->layer, lane)));
 }
 
-/* Up to sixteen pairs that are listed look for third hits. */
-static inline void ht_find_triplets16(struct ht_seek *s)
+/* The windows of sixteen pairs, in vector `part` of up to thirty-two. */
+static inline void ht_find_windows16(const struct ht_seek *s, struct ht_seconds *p, trg_u32 part,
+                                     __mmask16 lanes, struct ht_spread *hits)
 {
-    struct ht_pairs16 pairs;
-    const __mmask16 lanes = ht_take16(&s->pairs, &pairs);
-    struct ht_seeking16 p = {.l = ht_lines_of16(s, &pairs, lanes)};
-    const __m512 dz = _mm512_sub_ps(_mm512_set1_ps(s->at_third.middle), p.l.z);
+    const struct ht_firsts *f = &s->firsts;
+    const __m512i who = _mm512_maskz_loadu_epi32(lanes, p->who + part * HT_LANES);
+    const __m512i second = _mm512_maskz_loadu_epi32(lanes, p->second + part * HT_LANES);
+    const struct ht_hits16 h = ht_hits_at16(s->v, second, lanes);
+    const __m512 inv =
+        _mm512_div_ps(_mm512_set1_ps(1.0f), _mm512_sub_ps(ht_pick16(f->z, who), h.z));
+    const struct ht_lines16 l = {.x = h.x,
+                                 .y = h.y,
+                                 .z = h.z,
+                                 .tx = _mm512_mul_ps(_mm512_sub_ps(ht_pick16(f->x, who), h.x), inv),
+                                 .ty =
+                                     _mm512_mul_ps(_mm512_sub_ps(ht_pick16(f->y, who), h.y), inv)};
+    const __m512 dz = _mm512_sub_ps(_mm512_set1_ps(s->at_third.middle), l.z);
     const __m512 far = _mm512_add_ps(ht_abs16(dz), _mm512_set1_ps(s->at_third.depth));
     __m512 x, y;
-    const __m512 drift = ht_move16(&p.l, dz, s->at_third.depth, &x, &y);
+    const __m512 drift = ht_move16(&l, dz, s->at_third.depth, &x, &y);
     const __m512 reach = _mm512_add_ps(ht_third_tolerance16(s->par, far), drift);
     const struct ht_windows16 w = ht_windows_of16(s->v, s->third, x, y, reach, lanes);
-    struct ht_spread hits;
 
-    p.layer = _mm512_srli_epi32(ht_gather_words16(s->v->id, pairs.second, lanes), HT_ITEM_BITS);
-    _mm512_storeu_si512(p.who, pairs.who);
-    _mm512_storeu_si512(p.second, pairs.second);
-    ht_spread_begin(&hits, &w);
-    while (ht_spread_next(&hits))
-        for (trg_u32 k = 0; k < hits.n; k += HT_LANES)
-            ht_find_thirds16(s, &p, _mm512_loadu_si512(hits.at + k),
-                             _mm512_loadu_si512(hits.lane + k), ht_lanes(hits.n - k));
+    p->l[part] = l;
+    p->layer[part] = _mm512_srli_epi32(ht_gather_words16(s->v->id, second, lanes), HT_ITEM_BITS);
+    ht_spread_add(hits, part, &w);
+}
+
+/* The pairs that are listed look for third hits. */
+static inline void ht_find_thirds(struct ht_seek *s)
+{
+    for (trg_u32 from = 0; from < s->pairs.n; from += HT_LINES) {
+        const trg_u32 n = s->pairs.n - from;
+        struct ht_seconds p = {.who = s->pairs.who + from, .second = s->pairs.second + from};
+        struct ht_spread hits;
+
+        hits.left = 0u;
+        ht_find_windows16(s, &p, 0u, ht_lanes(n), &hits);
+        if (n > HT_LANES)
+            ht_find_windows16(s, &p, 1u, ht_lanes(n - HT_LANES), &hits);
+        while (ht_spread_next(&hits))
+            for (trg_u32 k = 0; k < hits.n; k += HT_LANES)
+                ht_find_thirds16(s, &p, _mm512_loadu_si512(hits.at + k),
+                                 _mm512_loadu_si512(hits.lane + k), ht_lanes(hits.n - k));
+    }
+    s->pairs.n = 0u;
 }
 
 /* ---------------------------------------------------------------- second hits */
@@ -191,110 +168,98 @@ static inline __mmask16 ht_may_pair16(const struct hg_par *par, __m512 window,
                                    _mm512_mul_ps(_mm512_set1_ps(par->z_beam_max), d2), _CMP_LE_OQ);
 }
 
-struct ht_starts16 { /* first hits */
-    struct ht_hits16 h;
-    __m512i id, from; /* from: number of the first of them */
-    __m512 window;    /* for second hits */
-};
-
-/* The first hits of a chunk, with their windows as ht_window_in_crowd has them. */
-static inline struct ht_starts16 ht_starts_of16(const struct ht_seek *s, trg_u32 chunk,
-                                                float window)
-{
-    const trg_u32 *begin = s->v->begin + s->second * s->v->buckets;
-    const float n = (float)(begin[s->v->buckets] - begin[0]);
-    const trg_u32 at = s->first + chunk * HT_LANES;
-    const __mmask16 lanes = s->open[chunk];
-    struct ht_starts16 t;
-    __m512 r2, most;
-
-    t.h.x = _mm512_maskz_loadu_ps(lanes, s->v->x + at);
-    t.h.y = _mm512_maskz_loadu_ps(lanes, s->v->y + at);
-    t.h.z = _mm512_maskz_loadu_ps(lanes, s->v->z + at);
-    t.id = _mm512_maskz_loadu_epi32(lanes, s->v->id + at);
-    t.from = _mm512_set1_epi32((int)(chunk * HT_LANES));
-    r2 = _mm512_add_ps(_mm512_mul_ps(t.h.x, t.h.x), _mm512_mul_ps(t.h.y, t.h.y));
-    most = _mm512_mul_ps(_mm512_set1_ps(s->par->crowd_pi), _mm512_sqrt_ps(r2));
-    t.window = _mm512_set1_ps(window);
-    t.window = _mm512_mask_div_ps(t.window,
-                                  _mm512_cmp_ps_mask(_mm512_set1_ps(window * n), most, _CMP_GT_OQ),
-                                  most, _mm512_set1_ps(n));
-    return t;
-}
-
 /* Lists the pairs of first hits, each with its lane, with the hits at `at`. */
-static inline void ht_list_pairs16(struct ht_seek *s, const struct ht_starts16 *t, __m512i at,
+static inline void ht_list_pairs16(struct ht_seek *s, const __m512 window[2], __m512i at,
                                    __m512i lane, __mmask16 lanes)
 {
-    const struct ht_hits16 h = ht_hits_at16(s->v, at, lanes), h0 = ht_hits_of16(&t->h, lane);
-    const struct ht_hits16 d = {.x = _mm512_sub_ps(h0.x, h.x),
-                                .y = _mm512_sub_ps(h0.y, h.y),
-                                .z = _mm512_sub_ps(h0.z, h.z)};
-    const __mmask16 may =
-        ht_may_pair16(&s->par->common, _mm512_permutexvar_ps(lane, t->window), &d, &h, lanes);
-    const __m512i ids = _mm512_xor_si512(ht_gather_words16(s->v->id, at, may),
-                                         _mm512_permutexvar_epi32(lane, t->id));
-    const struct ht_pairs16 p = {.who = _mm512_add_epi32(t->from, lane), .second = at};
+    const struct ht_firsts *f = &s->firsts;
+    const struct ht_hits16 h = ht_hits_at16(s->v, at, lanes);
+    const struct ht_hits16 d = {.x = _mm512_sub_ps(ht_pick16(f->x, lane), h.x),
+                                .y = _mm512_sub_ps(ht_pick16(f->y, lane), h.y),
+                                .z = _mm512_sub_ps(ht_pick16(f->z, lane), h.z)};
+    const __mmask16 may = ht_may_pair16(&s->par->common, ht_pick16(window, lane), &d, &h, lanes);
+    const __m512i ids =
+        _mm512_xor_si512(ht_gather_words16(s->v->id, at, may), ht_pick_words16(f->id, lane));
+    const __mmask16 pairs = _mm512_mask_test_epi32_mask(may, ids, _mm512_set1_epi32((int)~HT_ITEM));
 
-    ht_append16(&s->pairs, _mm512_mask_test_epi32_mask(may, ids, _mm512_set1_epi32((int)~HT_ITEM)),
-                &p);
-    if (s->pairs.count >= HT_LANES)
-        ht_find_triplets16(s);
+    _mm512_storeu_si512(s->pairs.who + s->pairs.n, _mm512_maskz_compress_epi32(pairs, lane));
+    _mm512_storeu_si512(s->pairs.second + s->pairs.n, _mm512_maskz_compress_epi32(pairs, at));
+    s->pairs.n += (trg_u32)__builtin_popcount(pairs);
 }
 
-/* The first hits of a chunk look for triplets. */
-static inline void ht_find_seconds16(struct ht_seek *s, trg_u32 chunk, float window)
+/* The first hits that are open look for second ones on a station, in windows as
+ * ht_window_in_crowd has them. */
+static inline void ht_find_seconds(struct ht_seek *s, trg_u32 station, float window_mm)
 {
-    const struct ht_starts16 t = ht_starts_of16(s, chunk, window);
-    const struct ht_windows16 w =
-        ht_windows_of16(s->v, s->second, t.h.x, t.h.y, t.window, s->open[chunk]);
+    const trg_u32 *begin = s->v->begin + station * s->v->buckets;
+    const float n = (float)(begin[s->v->buckets] - begin[0]);
+    const struct ht_firsts *f = &s->firsts;
+    __m512 window[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
     struct ht_spread hits;
 
-    ht_spread_begin(&hits, &w);
-    while (ht_spread_next(&hits))
+    hits.left = 0u;
+    for (trg_u32 c = 0; c < 2u && n > 0.0f; c++)
+        if (f->open[c]) {
+            const __m512 all = _mm512_set1_ps(window_mm);
+            const __m512 most = _mm512_mul_ps(_mm512_set1_ps(s->par->crowd_pi), f->r[c]);
+            struct ht_windows16 w;
+
+            window[c] = _mm512_mask_div_ps(
+                all, _mm512_cmp_ps_mask(_mm512_set1_ps(window_mm * n), most, _CMP_GT_OQ), most,
+                _mm512_set1_ps(n));
+            w = ht_windows_of16(s->v, station, f->x[c], f->y[c], window[c], f->open[c]);
+            ht_spread_add(&hits, c, &w);
+        }
+    while (ht_spread_next(&hits)) {
         for (trg_u32 k = 0; k < hits.n; k += HT_LANES)
-            ht_list_pairs16(s, &t, _mm512_loadu_si512(hits.at + k),
+            ht_list_pairs16(s, window, _mm512_loadu_si512(hits.at + k),
                             _mm512_loadu_si512(hits.lane + k), ht_lanes(hits.n - k));
+        if (s->pairs.n > HT_SPREAD)
+            ht_find_thirds(s);
+    }
 }
 
 /* ---------------------------------------------------------------- triplets */
 
-/* The first hits that have a triplet look no further. */
-static inline void ht_close(struct ht_seek *s)
+/* The first hits at their places. */
+static inline void ht_take_firsts(const struct ht_view *v, struct ht_firsts *f)
 {
-    for (trg_u32 i = 0; i < s->n; i++)
-        if (s->best[i].second != HT_NONE)
-            s->open[i / HT_LANES] &= (__mmask16) ~(1u << i % HT_LANES);
+    for (trg_u32 c = 0; c < 2u; c++) {
+        const __mmask16 lanes = ht_lanes(f->n > c * HT_LANES ? f->n - c * HT_LANES : 0u);
+        const __m512i at = _mm512_maskz_loadu_epi32(lanes, f->place + c * HT_LANES);
+        const struct ht_hits16 h = ht_hits_at16(v, at, lanes);
+
+        f->x[c] = h.x;
+        f->y[c] = h.y;
+        f->z[c] = h.z;
+        f->r[c] = _mm512_sqrt_ps(_mm512_add_ps(_mm512_mul_ps(h.x, h.x), _mm512_mul_ps(h.y, h.y)));
+        f->id[c] = ht_gather_words16(v->id, at, lanes);
+        f->open[c] = lanes;
+    }
+    for (trg_u32 i = 0; i < f->n; i++)
+        f->best[i] = (struct ht_triplet){1.0f, HT_NONE, HT_NONE};
+    f->have = 0u;
 }
 
-/* ht_find_triplet for n <= HT_FIRSTS hits of a station from `first` on. */
+/* ht_find_triplet for the first hits, of a station.  Its ways are here by the station of the third
+ * hit: pairs that look on the same one look together. */
 static inline void ht_find_triplets(struct ht_seek *s, const struct ht_stations *all,
                                     trg_u32 station)
 {
-    for (trg_u32 i = 0; i < HT_FIRSTS; i += HT_LANES) {
-        const __mmask16 lanes = ht_lanes(i < s->n ? s->n - i : 0u);
+    static const trg_u32 third[] = {2u, 1u, 3u}, second[] = {1u, 0u, 1u}; /* stations behind */
+    struct ht_firsts *f = &s->firsts;
 
-        s->open[i / HT_LANES] =
-            _mm512_mask_cmp_ps_mask(lanes, _mm512_maskz_loadu_ps(lanes, s->v->x + s->first + i),
-                                    _mm512_set1_ps(HT_USED), _CMP_LT_OQ);
-    }
-    for (trg_u32 i = 0; i < s->n; i++)
-        s->best[i] = (struct ht_triplet){1.0f, HT_NONE, HT_NONE};
-    for (trg_u32 way = 0; way < (s->par->is_wide ? 5u : 1u); way++) {
-        const trg_u32 back1 = way == 1u ? 0u : way == 4u ? 2u : 1u;
-        const trg_u32 back2 = way == 0u ? 2u : way < 3u ? 1u : 3u;
-
-        if (way == 1u || way == 3u)
-            ht_close(s);
-        s->second = station - back1;
-        s->third = station - back2;
-        if (station < back2 || !(s->at_third = ht_station_of(all, s->third)).has_hits)
+    ht_take_firsts(s->v, f);
+    for (trg_u32 way = 0; way < (s->par->is_wide ? 3u : 1u); way++) {
+        f->open[0] &= (__mmask16)~f->have;
+        f->open[1] &= (__mmask16) ~(f->have >> HT_LANES);
+        s->third = station - third[way];
+        if (station < third[way] || !(s->at_third = ht_station_of(all, s->third)).has_hits)
             continue;
-        for (trg_u32 c = 0; c < HT_CHUNKS; c++)
-            if (s->open[c])
-                ht_find_seconds16(s, c, way ? s->par->narrow_mm : s->par->window_mm);
-        if (s->pairs.count)
-            ht_find_triplets16(s);
+        ht_find_seconds(s, station - second[way], way ? s->par->narrow_mm : s->par->window_mm);
+        if (way)
+            ht_find_seconds(s, station - second[way] - 1u, s->par->narrow_mm);
+        ht_find_thirds(s);
     }
 }
 
@@ -304,16 +269,27 @@ static inline void ht_begin_roads(const struct ht_view v, const struct ht_par pa
                                   trg_u32 behind, const struct ht_begun b)
 {
     struct ht_seek s;
+    struct ht_firsts *f = &s.firsts;
 
     s.v = &v;
     s.par = &par;
-    s.pairs.count = 0u;
-    for (s.first = from; s.first < to; s.first += HT_FIRSTS) {
-        s.n = to - s.first < HT_FIRSTS ? to - s.first : HT_FIRSTS;
+    s.pairs.n = f->n = 0u;
+    for (trg_u32 h = from; h < to; h += HT_LANES) {
+        const __mmask16 lanes = ht_lanes(to - h);
+        const __mmask16 is_free = _mm512_mask_cmp_ps_mask(
+            lanes, _mm512_maskz_loadu_ps(lanes, v.x + h), _mm512_set1_ps(HT_USED), _CMP_LT_OQ);
+
+        _mm512_storeu_si512(f->place + f->n, _mm512_maskz_compress_epi32(is_free, ht_numbers16(h)));
+        f->n += (trg_u32)__builtin_popcount(is_free);
+        if (!f->n || (f->n <= HT_LANES && h + HT_LANES < to))
+            continue;
         ht_find_triplets(&s, all, behind);
-        for (trg_u32 i = 0; i < s.n; i++)
-            if (s.best[i].second != HT_NONE)
-                ht_add_road(v, b, s.first + i, s.best[i]);
+        for (trg_u32 left = f->have; left; left &= left - 1u) {
+            const trg_u32 k = (trg_u32)__builtin_ctz(left);
+
+            ht_add_road(v, b, f->place[k], f->best[k]);
+        }
+        f->n = 0u;
     }
 }
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* triplet_roads_host.h - ht_want for sixteen roads at once on a core with AVX-512. */
+/* triplet_roads_host.h - ht_want for thirty-two roads at once on a core with AVX-512. */
 #ifndef HOUGH_TRIPLET_ROADS_HOST_H
 #define HOUGH_TRIPLET_ROADS_HOST_H
 #include "triplet_lanes_host.h"
@@ -68,16 +68,15 @@ static inline struct ht_looks16 ht_looks_from16(const struct ht_view *v, const s
 
 /* Keeps those of the hits at `at` that are near to the road with their lane if they are nearest to
  * it. */
-static inline void ht_find_nearest16(const struct ht_view *v, const struct ht_looks16 *look,
-                                     __m512i at, __m512i lane, __mmask16 lanes,
-                                     struct ht_near *nearest)
+static inline void ht_find_nearest16(const struct ht_view *v, const struct ht_lines16 l[2],
+                                     const __m512 most[2], __m512i at, __m512i lane,
+                                     __mmask16 lanes, struct ht_near *nearest)
 {
-    const struct ht_lines16 l = ht_lines_for16(&look->l, lane);
+    const struct ht_lines16 its = ht_pick_lines16(l, lane);
     const struct ht_hits16 h = ht_hits_at16(v, at, lanes);
-    const __m512 off = ht_off2_16(&l, &h);
+    const __m512 off = ht_off2_16(&its, &h);
     const __mmask16 near = ht_same_side16(
-        &l, &h,
-        _mm512_mask_cmp_ps_mask(lanes, off, _mm512_permutexvar_ps(lane, look->most), _CMP_LE_OQ));
+        &its, &h, _mm512_mask_cmp_ps_mask(lanes, off, ht_pick16(most, lane), _CMP_LE_OQ));
     trg_u32 place[HT_LANES], road[HT_LANES];
     float offs[HT_LANES];
 
@@ -91,56 +90,68 @@ static inline void ht_find_nearest16(const struct ht_view *v, const struct ht_lo
     }
 }
 
-/* The roads claim what is nearest in their windows. */
-static inline void ht_claim16(const struct ht_view *v, const struct ht_par *par,
-                              struct ht_road *road, const trg_u32 *now,
-                              const struct ht_looks16 *look)
-{
-    struct ht_near nearest[HT_LANES];
-    float most[HT_LANES];
-    struct ht_spread hits;
-
-    _mm512_storeu_ps(most, look->most);
-    for (trg_u32 k = 0; k < HT_LANES; k++)
-        nearest[k] = (struct ht_near){most[k], most[k], HT_NONE, HT_NONE};
-    ht_spread_begin(&hits, &look->w);
-    while (ht_spread_next(&hits))
-        for (trg_u32 k = 0; k < hits.n; k += HT_LANES)
-            ht_find_nearest16(v, look, _mm512_loadu_si512(hits.at + k),
-                              _mm512_loadu_si512(hits.lane + k), ht_lanes(hits.n - k), nearest);
-    for (trg_u32 left = _mm512_test_epi32_mask(look->w.n, look->w.n); left; left &= left - 1u) {
-        const trg_u32 k = (trg_u32)__builtin_ctz(left);
-
-        ht_claim_nearest(*v, *par, &road[now[k]], nearest[k], most[k]);
-    }
-}
-
-/* The first n <= 16 of the roads in `now`. */
-static inline void ht_want16(const struct ht_view *v, const struct ht_par *par,
-                             struct ht_road *road, const trg_u32 *now, trg_u32 n, trg_u32 station,
-                             const struct ht_station *s)
+/* Which of the first n <= 16 of the roads in `now` look for hits.  The others want none. */
+static inline __mmask16 ht_which_look16(const struct ht_view *v, const struct ht_par *par,
+                                        struct ht_road *road, const trg_u32 *now, trg_u32 n,
+                                        const struct ht_roads16 r, trg_u32 station)
 {
     const __mmask16 lanes = ht_lanes(n);
-    const struct ht_roads16 r = {road, _mm512_mullo_epi32(_mm512_maskz_loadu_epi32(lanes, now),
-                                                          _mm512_set1_epi32((int)HT_ROAD_WORDS))};
     const __m512i hits = ht_road_word16(r, HT_ROAD_WORD(n), lanes);
     const __m512i from = _mm512_srl_epi32(ht_road_word16(r, HT_ROAD_WORD(layer), lanes),
                                           _mm_cvtsi32_si128((int)par->station_shift));
     const __mmask16 robbed =
         ht_are_robbed16(v, r, _mm512_mask_cmpeq_epi32_mask(lanes, hits, _mm512_set1_epi32(3)));
-    __mmask16 may = _mm512_mask_cmp_epu32_mask(lanes & (__mmask16)~robbed, from,
-                                               _mm512_set1_epi32((int)station), _MM_CMPINT_NLE);
-    struct ht_looks16 look;
+    const __mmask16 may = _mm512_mask_cmp_epu32_mask(
+        lanes & (__mmask16)~robbed, from, _mm512_set1_epi32((int)station), _MM_CMPINT_NLE);
 
-    may = _mm512_mask_cmpneq_epi32_mask(may, hits, _mm512_set1_epi32((int)HG_TRACK_HITS));
     for (trg_u32 k = 0; k < n; k++) {
         road[now[k]].near[0] = road[now[k]].near[1] = HT_NONE;
         if (robbed >> k & 1)
             road[now[k]].n = 0u;
     }
-    if (!may || !s->has_hits)
-        return;
-    look = ht_looks_from16(v, par, r, station, s, may);
-    ht_claim16(v, par, road, now, &look);
+    return _mm512_mask_cmpneq_epi32_mask(may, hits, _mm512_set1_epi32((int)HG_TRACK_HITS));
+}
+
+/* The first n <= 32 of the roads in `now` claim what is nearest in their windows. */
+static inline void ht_want32(const struct ht_view *v, const struct ht_par *par,
+                             struct ht_road *road, const trg_u32 *now, trg_u32 n, trg_u32 station,
+                             const struct ht_station *s)
+{
+    struct ht_lines16 l[2] = {0};
+    __m512 most[2] = {0};
+    struct ht_near nearest[HT_LINES];
+    float mosts[HT_LINES];
+    struct ht_spread hits;
+    trg_u32 seek = 0u; /* roads that have hits in their windows */
+
+    hits.left = 0u;
+    for (trg_u32 c = 0, at = 0; at < n; c++, at += HT_LANES) {
+        const trg_u32 here = n - at < HT_LANES ? n - at : HT_LANES;
+        const struct ht_roads16 r = {
+            road, _mm512_mullo_epi32(_mm512_maskz_loadu_epi32(ht_lanes(here), now + at),
+                                     _mm512_set1_epi32((int)HT_ROAD_WORDS))};
+        const __mmask16 may = ht_which_look16(v, par, road, now + at, here, r, station);
+        struct ht_looks16 look;
+
+        if (!s->has_hits)
+            continue;
+        look = ht_looks_from16(v, par, r, station, s, may);
+        l[c] = look.l;
+        most[c] = look.most;
+        _mm512_storeu_ps(mosts + at, look.most);
+        ht_spread_add(&hits, c, &look.w);
+        seek |= (trg_u32)_mm512_test_epi32_mask(look.w.n, look.w.n) << at;
+    }
+    for (trg_u32 k = 0; seek && k < n; k++)
+        nearest[k] = (struct ht_near){mosts[k], mosts[k], HT_NONE, HT_NONE};
+    while (ht_spread_next(&hits))
+        for (trg_u32 k = 0; k < hits.n; k += HT_LANES)
+            ht_find_nearest16(v, l, most, _mm512_loadu_si512(hits.at + k),
+                              _mm512_loadu_si512(hits.lane + k), ht_lanes(hits.n - k), nearest);
+    for (trg_u32 left = seek; left; left &= left - 1u) {
+        const trg_u32 k = (trg_u32)__builtin_ctz(left);
+
+        ht_claim_nearest(*v, *par, &road[now[k]], nearest[k], mosts[k]);
+    }
 }
 #endif
