@@ -195,4 +195,23 @@ static inline void hg_put_tracks16(const struct hg_products to, const struct hg_
     hg_store16(to.tracks, &par->tracks, 9u, at, lanes, _mm512_setzero_ps());
     hg_store16(to.tracks, &par->tracks, 10u, at, lanes, _mm512_castsi512_ps(n));
 }
+/* hg_put_doublets */
+static inline void hg_put_doublets16(const struct hg_products to, const struct hg_input *in,
+                                     const struct hg_par *par, const struct hg_cand *c, trg_u32 at)
+{
+    trg_u32 *inner = TRG_DOUBLETS_INNER_OUT(to.doublets, par->doublets) + at;
+    trg_u32 *outer = TRG_DOUBLETS_OUTER_OUT(to.doublets, par->doublets) + at;
+    const __m512i first = _mm512_set1_epi32((int)in->first);
+
+    for (trg_u32 k = 0; k + 1u < c->n; k += HG_LANES) {
+        const trg_u32 n = c->n - 1u - k;
+        const __mmask16 lanes = (__mmask16)(n < HG_LANES ? (1u << n) - 1u : 0xffffu);
+
+        _mm512_mask_storeu_epi32(
+            inner + k, lanes, _mm512_sub_epi32(_mm512_maskz_loadu_epi32(lanes, c->hit + k), first));
+        _mm512_mask_storeu_epi32(
+            outer + k, lanes,
+            _mm512_sub_epi32(_mm512_maskz_loadu_epi32(lanes, c->hit + k + 1), first));
+    }
+}
 #endif

@@ -368,7 +368,9 @@ TRG_KERNEL7(ht_write, (const trg_u8, data), (const trg_u32, order), (float, hits
             (trg_u32, tables), (const struct hg_cand, found), (trg_u8, tracks), (trg_u8, doublets),
             (struct ht_par, par))
 {
+#if !HT_VECTORS
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
+#endif
     const trg_u32 roi = order[TRG_GID], first = TRG_BEGIN(data, par.common.in, roi);
     const trg_u32 n = TRG_END(data, par.common.in, roi) - first;
     const struct ht_view v = ht_look_at(hits, tables, par.common, first, roi);
@@ -381,6 +383,19 @@ TRG_KERNEL7(ht_write, (const trg_u8, data), (const trg_u32, order), (float, hits
     struct hg_products to;
     trg_u32 count = 0u, sum = TRG_BEGIN(doublets, par.common.doublets, roi);
 
+#if HT_VECTORS
+    for (trg_u32 i = 0; i < n; i += HT_LANES) {
+        const __m512i heads = _mm512_maskz_loadu_epi32(ht_lanes(n - i), v.head + i);
+
+        for (trg_u32 left = _mm512_test_epi32_mask(heads, heads); left; left &= left - 1u) {
+            const trg_u32 head = v.head[i + (trg_u32)__builtin_ctz(left)];
+
+            track[count] = head >> HT_LENGTH_BITS;
+            doublet[count++] = sum;
+            sum += (head & HT_LENGTH) - 1u;
+        }
+    }
+#else
     for (trg_u32 base = 0; base < n; base += HT_STRETCH * TRG_LSIZE) {
         const trg_u32 from = base + HT_STRETCH * TRG_LID;
         trg_u32 these = 0u, before, total; /* tracks << 16 | their doublets */
@@ -397,6 +412,7 @@ TRG_KERNEL7(ht_write, (const trg_u8, data), (const trg_u32, order), (float, hits
         count += total >> 16;
         sum += total & 0xffffu;
     }
+#endif
     TRG_BARRIER();
     to.tracks = tracks;
     to.doublets = doublets;
@@ -405,7 +421,7 @@ TRG_KERNEL7(ht_write, (const trg_u8, data), (const trg_u32, order), (float, hits
         hg_put_tracks16(to, &in, &par.common, mine, &track[k],
                         count - k < HG_LANES ? count - k : HG_LANES, begin + k);
     for (trg_u32 k = 0; k < count; k++)
-        hg_put_doublets(to, in, par.common, &mine[track[k]], doublet[k]);
+        hg_put_doublets16(to, &in, &par.common, &mine[track[k]], doublet[k]);
 #else
     for (trg_u32 k = TRG_LID; k < count; k += TRG_LSIZE)
         hg_put_one(to, in, par.common, &mine[track[k]], begin + k, doublet[k]);

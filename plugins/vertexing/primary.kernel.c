@@ -348,6 +348,34 @@ struct vx_nearest { /* the primary vertex that a track misses least, in its own 
     float chi2, r2; /* as in struct vx_miss; chi2 of 3e38: there is none */
 };
 
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+/* Of the first n of 16 tracks, whose columns are `room` apart, those of n_pv. */
+static inline void vx_host_nearest(const float *t, trg_u32 room, trg_u32 n, const float *x,
+                                   const float *y, const float *z, trg_u32 n_pv,
+                                   struct vx_nearest *ret)
+{
+    float chi2[VX_LANES], r2[VX_LANES];
+    trg_u32 pv[VX_LANES];
+
+    for (trg_u32 k = 0u; k < VX_LANES; k++) {
+        chi2[k] = 3e38f;
+        r2[k] = 0.0f;
+        pv[k] = 0u;
+    }
+    for (trg_u32 v = 0u; v < n_pv; v++)
+        for (trg_u32 k = 0u; k < VX_LANES; k++) {
+            const struct vx_miss m =
+                vx_from(vx_load_lane(t, room, k < n ? 1u : 0u, k), x[v], y[v], z[v]);
+            const trg_u32 nearer = m.chi2 < chi2[k] ? 1u : 0u;
+
+            chi2[k] = nearer ? m.chi2 : chi2[k];
+            r2[k] = nearer ? m.r2 : r2[k];
+            pv[k] = nearer ? v : pv[k];
+        }
+    for (trg_u32 k = 0u; k < n; k++)
+        ret[k] = (struct vx_nearest){pv[k], chi2[k], r2[k]};
+}
+#else
 TRG_FN struct vx_nearest vx_nearest_of(const struct vx_line l, TRG_LOCAL const float *x,
                                        TRG_LOCAL const float *y, TRG_LOCAL const float *z,
                                        trg_u32 n)
@@ -365,6 +393,28 @@ TRG_FN struct vx_nearest vx_nearest_of(const struct vx_line l, TRG_LOCAL const f
     }
     return best;
 }
+#endif
+
+struct vx_missed { /* of some tracks: how many are displaced, and the largest chi2 as an integer */
+    trg_u32 displaced, most;
+};
+
+/* What a track is told of its nearest primary vertex, of n_pv. */
+TRG_FN trg_u32 vx_tell_nearest(const struct vx_nearest v, trg_u32 n_pv, const struct vx_par par,
+                               struct vx_missed *all)
+{
+    const float near2 = par.ip_min * par.ip_min, far2 = par.ip_max * par.ip_max;
+    const float origin2 = par.origin_sigmas * par.origin_sigmas;
+    const trg_u32 takes =
+        n_pv && v.chi2 >= near2 && v.chi2 < far2 && v.r2 < par.ip_limit * par.ip_limit;
+
+    if (n_pv && v.chi2 < 3e38f) {
+        all->displaced += v.r2 >= par.displaced_ip * par.displaced_ip &&
+                          v.chi2 >= par.displaced_significance * par.displaced_significance;
+        all->most = trg_as_u32(v.chi2) > all->most ? trg_as_u32(v.chi2) : all->most;
+    }
+    return !takes ? VX_NONE : v.chi2 < origin2 ? v.pv : v.pv | VX_NO_ORIGIN;
+}
 
 /* One group an RoI: for each track the primary vertex that it misses least, in its own errors; how
  * many are displaced; and the list, in order, of those that may come from a secondary vertex.  Two
@@ -381,9 +431,8 @@ TRG_KERNEL6(vx_associate, (const trg_u8, data), (const float, tracks),
     const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID);
     const trg_u32 n = TRG_END(data, par.in, TRG_GID) - first, place = vx_place(first, TRG_GID);
     const trg_u32 n_pv = counts[TRG_GID].n_pv;
-    const float near2 = par.ip_min * par.ip_min, far2 = par.ip_max * par.ip_max;
-    const float origin2 = par.origin_sigmas * par.origin_sigmas;
-    trg_u32 count = 0u, chosen = 0u, most = 0u;
+    struct vx_missed all = {0u, 0u};
+    trg_u32 chosen = 0u;
 
     for (trg_u32 k = TRG_LID; k < n_pv; k += TRG_LSIZE) {
         px[k] = pvs[place + k].x;
@@ -393,22 +442,25 @@ TRG_KERNEL6(vx_associate, (const trg_u8, data), (const float, tracks),
     if (TRG_LID == 0u)
         displaced = largest = 0u;
     TRG_BARRIER();
+#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+    for (trg_u32 i = 0u; i < n; i += VX_LANES) {
+        const trg_u32 here = n - i < VX_LANES ? n - i : VX_LANES;
+        struct vx_nearest v[VX_LANES];
+
+        vx_host_nearest(tracks + first + i, par.items_room, here, px, py, pz, n_pv, v);
+        for (trg_u32 k = 0u; k < here; k++)
+            pv_of[first + i + k] = vx_tell_nearest(v[k], n_pv, par, &all);
+    }
+#else
     for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
         const struct vx_line l = vx_load(tracks, par.items_room, first + i);
-        const struct vx_nearest v = vx_nearest_of(l, px, py, pz, n_pv);
-        const trg_u32 takes =
-            n_pv && v.chi2 >= near2 && v.chi2 < far2 && v.r2 < par.ip_limit * par.ip_limit;
 
-        if (n_pv && v.chi2 < 3e38f) {
-            count += v.r2 >= par.displaced_ip * par.displaced_ip &&
-                     v.chi2 >= par.displaced_significance * par.displaced_significance;
-            most = trg_as_u32(v.chi2) > most ? trg_as_u32(v.chi2) : most; /* ordered as integers */
-        }
-        pv_of[first + i] = !takes ? VX_NONE : v.chi2 < origin2 ? v.pv : v.pv | VX_NO_ORIGIN;
+        pv_of[first + i] = vx_tell_nearest(vx_nearest_of(l, px, py, pz, n_pv), n_pv, par, &all);
     }
-    if (count)
-        TRG_ATOMIC_ADD_LOCAL(&displaced, count);
-    TRG_ATOMIC_MAX_LOCAL(&largest, most);
+#endif
+    if (all.displaced)
+        TRG_ATOMIC_ADD_LOCAL(&displaced, all.displaced);
+    TRG_ATOMIC_MAX_LOCAL(&largest, all.most);
     TRG_BARRIER();
     for (trg_u32 at = 0u; at < n; at += TRG_LSIZE) {
         const trg_u32 i = at + TRG_LID;
