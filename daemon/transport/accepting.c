@@ -123,7 +123,7 @@ static void turn_away(int listener)
 {
     int fd;
 
-    if (spare < 0) /* another thread opened something meanwhile: they wait until one is free */
+    if (spare < 0) /* another thread has opened something: they wait until a descriptor is free */
         return;
     close(spare);
     spare = -1;
@@ -164,9 +164,9 @@ __attribute__((visibility("default"))) int accept4(int listener, struct sockaddr
         return -1;
     }
     pthread_mutex_lock(&lock);
-    take_spare(); /* before a connection gets what has become free */
-    fd = take(listener, address, bytes, flags);
-    error = errno;
+    take_spare(); /* without it no connection could be closed once all descriptors are taken */
+    fd = spare < 0 ? -1 : take(listener, address, bytes, flags);
+    error = spare < 0 ? EMFILE : errno;
     if (fd < 0 && (error == EMFILE || error == ENFILE)) {
         turn_away(listener);
         n = count_to_say();

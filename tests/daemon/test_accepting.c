@@ -2,6 +2,7 @@
 /* The program's accept4 where no descriptor is left: whoever is not accepted is closed, also while
  * two threads accept. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -36,17 +38,26 @@ static void *accept_all(void *listener)
     return NULL;
 }
 
+/* The limit under which n descriptors more can be opened. */
+static rlim_t limit_with_room(int n)
+{
+    int limit = 0;
+
+    for (; n; limit++)
+        n -= fcntl(limit, F_GETFD) < 0;
+    return (rlim_t)limit;
+}
+
 /* The server: LEFT descriptors, and a thread for each listener.  Does not return. */
 static void serve(int *listener)
 {
-    const int next = dup(listener[0]);
     struct rlimit limit;
     pthread_t thread;
 
-    close(next);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* when a check fails, nobody else ends it */
     if (accepting_open() < 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0)
         _exit(3);
-    limit.rlim_cur = (rlim_t)next + LEFT + 1; /* one is the spare */
+    limit.rlim_cur = limit_with_room(LEFT);
     if (setrlimit(RLIMIT_NOFILE, &limit) < 0 ||
         pthread_create(&thread, NULL, accept_all, &listener[1]) != 0)
         _exit(4);
