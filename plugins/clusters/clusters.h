@@ -15,6 +15,14 @@
 #define CL_VECTORS 0
 #endif
 
+/* Where the scratch memory of an RoI is that begins with item `begin` of the batch.  A core works
+ * on one RoI after the other, each a launch, in the same memory, which stays in its cache. */
+#if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
+#define CL_AT(begin) (begin)
+#else
+#define CL_AT(begin) (0u * (begin))
+#endif
+
 #define CL_GROUP 256u
 #define CL_BAD   0xffffffffu /* key of an item that cannot be */
 

@@ -185,7 +185,8 @@ TRG_KERNEL8(cl_superpixels, (const trg_u8, data), (const struct cl_sensor, senso
     const trg_u32 roi = cl_next_roi(count, state);
     const trg_u32 begin = TRG_BEGIN(data, par.in, roi), n = TRG_END(data, par.in, roi) - begin;
     TRG_GLOBAL const trg_u32 *word = TRG_BANKS_WORD(data, par.in) + begin;
-    TRG_GLOBAL trg_u32 *mine = work + begin;
+    const trg_u32 at = CL_AT(begin);
+    TRG_GLOBAL trg_u32 *mine = work + at;
     struct cl_view v;
     trg_u32 to_sort, is_second, base;
 
@@ -203,8 +204,8 @@ TRG_KERNEL8(cl_superpixels, (const trg_u8, data), (const struct cl_sensor, senso
     v.list = mine + CL_LIST * par.room;
     v.slot = mine + CL_SLOT * par.room;
     /* nodes have two words an item */
-    v.parent = mine + CL_PARENT * par.room + begin;
-    v.sum = mine + CL_SUM * par.room + begin;
+    v.parent = mine + CL_PARENT * par.room + at;
+    v.sum = mine + CL_SUM * par.room + at;
     v.stride = 2u * par.room;
     v.n_listed = cl_list_items(scratch, count, v);
     TRG_BARRIER();

@@ -235,6 +235,7 @@ int cl_submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q
                                           s->work,         s->state,           s->summaries,
                                           s->out[CL_HITS], s->out[CL_CLUSTERS]};
     const uint32_t most = a->hits_per_item * b->in[0].span.n_items;
+    const uint32_t groups = a->device.is_host ? 1 : b->n_rois; /* of a launch: see CL_AT */
 
     par.in = in.span;
     par.n_rois = b->n_rois;
@@ -243,8 +244,9 @@ int cl_submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q
     for (uint32_t k = 0; k < CL_PRODUCTS; k++)
         block_copy_rois(&a->out[k], &l, b, s->out[k]);
     launcher_clear(&l, s->state, 4 * (size_t)CL_STATE_WORDS(b->n_rois));
-    launcher_run(&l, a->find, (struct trg_range){b->n_rois, CL_GROUP}, TRG_VAL(par), buffers,
-                 sizeof buffers / sizeof *buffers);
+    for (uint32_t done = 0; done < b->n_rois; done += groups) /* the kernel deals out the RoIs */
+        launcher_run(&l, a->find, (struct trg_range){groups, CL_GROUP}, TRG_VAL(par), buffers,
+                     sizeof buffers / sizeof *buffers);
     for (uint32_t k = 0; k < CL_PRODUCTS; k++) {
         s->is_read[k] = most && block_is_wanted(b, k);
         if (s->is_read[k])

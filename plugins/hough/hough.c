@@ -345,25 +345,37 @@ static uint32_t follow_group(const struct trg_algo *a, const struct trg_batch *b
     return group;
 }
 
+static struct ht_par triplet_par_of(const struct trg_algo *a, uint32_t pass,
+                                    const struct trg_batch *b)
+{
+    struct ht_par par = a->triplet[pass];
+
+    par.common.in = b->in[0].span;
+    par.common.n_rois = b->n_rois;
+    hough_take_beam_line(&b->condition[HG_BEAM_LINE], &par.common);
+    return par;
+}
+
+/* On a core both passes of an RoI come before those of the next one: see HT_AT. */
 static void launch_triplet(struct trg_algo *a, const struct slot *s, const struct trg_batch *b,
                            struct launcher *l)
 {
     struct trg_buffer *data = b->in[0].dev;
     const uint32_t n = b->n_rois, follow = follow_group(a, b);
-    struct ht_par par;
+    const uint32_t groups = a->device.is_host ? 1 : n; /* of a launch */
+    struct ht_par par = triplet_par_of(a, 0, b);
 
-    for (uint32_t p = 0; p < HT_PASSES && p < a->config->passes; p++) {
-        par = a->triplet[p];
-        par.common.in = b->in[0].span;
-        par.common.n_rois = n;
-        hough_take_beam_line(&b->condition[HG_BEAM_LINE], &par.common);
-        if (!p)
-            LAUNCH(l, a->order, 1, GROUP_ROI, par, data, s->order);
-        LAUNCH(l, a->put_in_order, n, GROUP_ROI, par, data, s->order, s->hits, s->tables,
-               s->stations, s->summaries);
-        LAUNCH(l, a->follow, n, follow, par, data, s->order, s->hits, s->tables, s->stations,
-               s->roads, s->tracks, s->summaries);
-    }
+    LAUNCH(l, a->order, 1, GROUP_ROI, par, data, s->order);
+    for (uint32_t first = 0; first < n; first += groups)
+        for (uint32_t p = 0; p < HT_PASSES && p < a->config->passes; p++) {
+            par = triplet_par_of(a, p, b);
+            par.first = first;
+            LAUNCH(l, a->put_in_order, groups, GROUP_ROI, par, data, s->order, s->hits, s->tables,
+                   s->stations, s->summaries);
+            LAUNCH(l, a->follow, groups, follow, par, data, s->order, s->hits, s->tables,
+                   s->stations, s->roads, s->tracks, s->summaries);
+        }
+    par.first = 0;
     LAUNCH(l, a->offsets, 1, GROUP_ROI, par.common, s->summaries, s->out[0], s->out[1]);
     LAUNCH(l, a->write, n, GROUP_FOLLOW, par, data, s->order, s->hits, s->tables, s->tracks,
            s->out[0], s->out[1]);

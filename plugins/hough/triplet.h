@@ -22,6 +22,15 @@
 #define HT_ALIGNED
 #endif
 
+/* Where the scratch memory of an RoI is that begins with hit `first` of the batch.  A core works on
+ * one RoI after the other, each in launches of its own, in the same memory, which stays in its
+ * cache; only HT_HEAD is needed later. */
+#if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
+#define HT_AT(first) (first)
+#else
+#define HT_AT(first) (0u * (first))
+#endif
+
 #define HT_PASSES      2u
 #define HT_STATIONS    128u                        /* most; hits behind them are left out */
 #define HT_ITEM_BITS   21u                         /* of the number of a hit in its RoI */
@@ -41,6 +50,7 @@
 
 struct ht_par { /* of all launches of a batch */
     struct hg_par common;
+    trg_u32 first; /* place in `order` of the first RoI of this launch */
     trg_u32 pass;
     trg_u32 station_shift; /* layer >> station_shift is the station */
     trg_u32 is_wide;       /* tracks need not point to the beam line, nor have all hits */

@@ -59,7 +59,7 @@ TRG_KERNEL6(ht_sort, (const trg_u8, data), (const trg_u32, order), (float, hits)
             (struct ht_stations, stations), (struct hg_summary, summaries), (struct ht_par, par))
 #if HT_VECTORS
 {
-    const trg_u32 roi = order[TRG_GID];
+    const trg_u32 roi = order[par.first + TRG_GID];
     const trg_u32 first = TRG_BEGIN(data, par.common.in, roi);
     const struct ht_columns h = {.x = TRG_HITS_X(data, par.common.in) + first,
                                  .y = TRG_HITS_Y(data, par.common.in) + first,
@@ -67,7 +67,7 @@ TRG_KERNEL6(ht_sort, (const trg_u8, data), (const trg_u32, order), (float, hits)
                                  .layer = TRG_HITS_LAYER(data, par.common.in) + first,
                                  .n = TRG_END(data, par.common.in, roi) - first};
     struct ht_view v = ht_look_at(hits, tables, par.common, first, roi);
-    trg_u32 *place = (trg_u32 *)hits + HT_NOW * par.common.items_room + first;
+    trg_u32 *place = (trg_u32 *)hits + HT_NOW * par.common.items_room + HT_AT(first);
 
     if (par.pass) {
         v.buckets = stations[roi].buckets;
@@ -80,7 +80,7 @@ TRG_KERNEL6(ht_sort, (const trg_u8, data), (const trg_u32, order), (float, hits)
 {
     TRG_SHARED trg_u32 low[HT_STATIONS], high[HT_STATIONS], scratch[TRG_GROUP_SCRATCH];
     TRG_SHARED trg_u32 n_stations, left_out;
-    const trg_u32 roi = order[TRG_GID];
+    const trg_u32 roi = order[par.first + TRG_GID];
     const trg_u32 first = TRG_BEGIN(data, par.common.in, roi);
     const trg_u32 n = TRG_END(data, par.common.in, roi) - first;
     TRG_GLOBAL const float *x = TRG_HITS_X(data, par.common.in) + first;
@@ -88,7 +88,8 @@ TRG_KERNEL6(ht_sort, (const trg_u8, data), (const trg_u32, order), (float, hits)
     TRG_GLOBAL const float *z = TRG_HITS_Z(data, par.common.in) + first;
     TRG_GLOBAL const trg_u16 *layer = TRG_HITS_LAYER(data, par.common.in) + first;
     struct ht_view v = ht_look_at(hits, tables, par.common, first, roi);
-    TRG_GLOBAL trg_u32 *place = (TRG_GLOBAL trg_u32 *)hits + HT_NOW * par.common.items_room + first;
+    TRG_GLOBAL trg_u32 *place =
+        (TRG_GLOBAL trg_u32 *)hits + HT_NOW * par.common.items_room + HT_AT(first);
     const float beam_x = par.common.beam_x, beam_y = par.common.beam_y;
     const trg_u32 shift = par.station_shift;
     trg_u32 top = 0u, out = 0u, all_work, most, is_over;
@@ -285,14 +286,14 @@ TRG_KERNEL8(ht_follow, (const trg_u8, data), (const trg_u32, order), (float, hit
     TRG_SHARED struct ht_desk desks[HT_FOLLOW_MAX / HT_WARP];
     TRG_SHARED trg_u32 n_seeds[HT_STATIONS];
 #endif
-    const trg_u32 roi = order[TRG_GID], first = TRG_BEGIN(data, par.common.in, roi);
+    const trg_u32 roi = order[par.first + TRG_GID], first = TRG_BEGIN(data, par.common.in, roi);
     const struct ht_view v =
         ht_look_at_sorted(hits, tables, par.common, first, roi, stations[roi].buckets);
     TRG_GLOBAL trg_u32 *words = (TRG_GLOBAL trg_u32 *)hits;
-    TRG_GLOBAL trg_u32 *now = words + HT_NOW * par.common.items_room + first;
-    TRG_GLOBAL trg_u32 *next = words + HT_NEXT * par.common.items_room + first;
+    TRG_GLOBAL trg_u32 *now = words + HT_NOW * par.common.items_room + HT_AT(first);
+    TRG_GLOBAL trg_u32 *next = words + HT_NEXT * par.common.items_room + HT_AT(first);
     const struct hg_input in = hg_input_of(data, par.common.in, roi);
-    TRG_GLOBAL struct ht_road *road = roads + first;
+    TRG_GLOBAL struct ht_road *road = roads + HT_AT(first);
     const struct ht_kept kept = {tracks + first / 3u + roi, &n_tracks, &n_on_tracks};
     const trg_u32 n = stations[roi].n;
 #if defined(__CUDACC__)
@@ -371,15 +372,15 @@ TRG_KERNEL7(ht_write, (const trg_u8, data), (const trg_u32, order), (float, hits
 #if !HT_VECTORS
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
 #endif
-    const trg_u32 roi = order[TRG_GID], first = TRG_BEGIN(data, par.common.in, roi);
+    const trg_u32 roi = order[par.first + TRG_GID], first = TRG_BEGIN(data, par.common.in, roi);
     const trg_u32 n = TRG_END(data, par.common.in, roi) - first;
     const struct ht_view v = ht_look_at(hits, tables, par.common, first, roi);
     const struct hg_input in = hg_input_of(data, par.common.in, roi);
     TRG_GLOBAL const struct hg_cand *mine = found + first / 3u + roi;
     const trg_u32 begin = TRG_BEGIN(tracks, par.common.tracks, roi);
     TRG_GLOBAL trg_u32 *words = (TRG_GLOBAL trg_u32 *)hits;
-    TRG_GLOBAL trg_u32 *track = words + HT_NOW * par.common.items_room + first;
-    TRG_GLOBAL trg_u32 *doublet = words + HT_NEXT * par.common.items_room + first;
+    TRG_GLOBAL trg_u32 *track = words + HT_NOW * par.common.items_room + HT_AT(first);
+    TRG_GLOBAL trg_u32 *doublet = words + HT_NEXT * par.common.items_room + HT_AT(first);
     struct hg_products to;
     trg_u32 count = 0u, sum = TRG_BEGIN(doublets, par.common.doublets, roi);
 

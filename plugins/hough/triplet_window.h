@@ -59,24 +59,25 @@ TRG_FN struct ht_view ht_look_at(TRG_GLOBAL float *hits, TRG_GLOBAL trg_u32 *tab
                                  const struct hg_par par, trg_u32 first, trg_u32 roi)
 {
     TRG_GLOBAL trg_u32 *words = (TRG_GLOBAL trg_u32 *)hits;
+    const trg_u32 at = HT_AT(first);
     struct ht_view v;
 
 #if defined(__CUDACC__)
     v.hit = (TRG_GLOBAL float4 *)hits + first;
 #else
-    v.x = hits + HT_X * par.items_room + first;
-    v.y = hits + HT_Y * par.items_room + first;
-    v.z = hits + HT_Z * par.items_room + first;
-    v.id = words + HT_ID * par.items_room + first;
+    v.x = hits + HT_X * par.items_room + at;
+    v.y = hits + HT_Y * par.items_room + at;
+    v.z = hits + HT_Z * par.items_room + at;
+    v.id = words + HT_ID * par.items_room + at;
 #endif
-    v.claim = words + HT_CLAIM * par.items_room + first;
-    v.link = words + HT_LINK * par.items_room + first;
-    v.taken = words + HT_TAKEN * par.items_room + first;
+    v.claim = words + HT_CLAIM * par.items_room + at;
+    v.link = words + HT_LINK * par.items_room + at;
+    v.taken = words + HT_TAKEN * par.items_room + at;
     v.head = words + HT_HEAD * par.items_room + first;
-    v.second = words + HT_SECOND * par.items_room + first;
-    v.third = words + HT_THIRD * par.items_room + first;
-    v.share = hits + HT_SHARE * par.items_room + first;
-    v.begin = tables + 2u * first + roi * HT_TABLE;
+    v.second = words + HT_SECOND * par.items_room + at;
+    v.third = words + HT_THIRD * par.items_room + at;
+    v.share = hits + HT_SHARE * par.items_room + at;
+    v.begin = tables + 2u * at + HT_AT(roi) * HT_TABLE;
     v.buckets = HT_BUCKETS;
     v.per_angle = 0.0f;
     return v;
