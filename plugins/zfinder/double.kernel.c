@@ -35,7 +35,7 @@ TRG_KERNEL8(zf_host, (const struct zf_roi, rois), (const trg_u32, starts), (cons
     zf_set_out(&w, desk, v, &roi, &par, summaries[r].layers);
     if (!par.per_slice) {
         for (trg_u32 c = 0; c < 3u; c++)
-            memset(w.desk->whole[c], 0, roi.n_bins * sizeof *w.desk->whole[c]);
+            memset(w.desk->whole + c * ZF_CLASS_STEP, 0, roi.n_bins * sizeof *w.desk->whole);
         if (par.triplet_mode)
             zf_all_triplets(&w);
         for (trg_u32 s = 0; s < roi.n_slices && !par.triplet_mode; s++)

@@ -19,12 +19,13 @@ typedef int64_t zf_masks __attribute__((vector_size(8 * ZF_WIDTH)));
 typedef int32_t zf_ints __attribute__((vector_size(4 * ZF_WIDTH)));
 typedef float zf_floats __attribute__((vector_size(4 * ZF_WIDTH)));
 
-/* A code: bin (13 bits), place (12), class (2), rank of the layer (5).  The histograms that the
+/* A code: place (12 bits), bin (13), class (2), rank of the layer (5).  The histograms that the
  * bending allows, by the slices of the inner and the outer point: */
 enum zf_class { ZF_FIRST, ZF_BOTH, ZF_SECOND };
-#define ZF_CODE_BIN(code)   ((code)&8191u)
-#define ZF_CODE_PLACE(code) ((code) >> 13 & 4095u)
-#define ZF_CODE_STEP(code)  ((code) >> 25) /* class and rank */
+#define ZF_CODE_PLACE(code) ((code) & (ZF_QUANTA - 1u))
+#define ZF_CODE_BIN(code)   ((code) >> 12 & 8191u)
+#define ZF_CODE_WHOLE(code) ((code) >> 12 & 0x7fffu) /* class and bin */
+#define ZF_CODE_STEP(code)  ((code) >> 25)           /* class and rank */
 #define ZF_NO_BIN           ZF_ENTRIES_ROOM
 
 struct zf_walk { /* one RoI */
@@ -38,8 +39,9 @@ struct zf_walk { /* one RoI */
     trg_u32 n_begin;                       /* of them, those where pairs begin */
     trg_u32 reach[ZF_RANKS][ZF_RANKS];     /* from one to one further out */
     trg_u32 spread[ZF_RANKS], most_spread; /* of a pair, in slices' histograms */
-    zf_doubles z_low, z_high, inv_bin, origin;
-    trg_u32 n_made, failed; /* failed: this RoI has to be counted in the general way */
+    zf_doubles z_low, z_high;
+    zf_doubles inv_quantum, origin; /* in quanta */
+    trg_u32 n_made, failed;         /* failed: this RoI has to be counted in the general way */
     /* histograms of slices: slices_host.h */
     trg_u64 filled; /* blocks of bins that are not empty */
     trg_u32 done;   /* slices before this one are finished */
@@ -140,8 +142,8 @@ TRG_FN void zf_set_out(struct zf_walk *w, void *memory, const struct zf_view v,
     w->start = (trg_u32 *)(void *)(columns + 4u * column);
     w->z_low = zf_all((double)roi->z_low);
     w->z_high = zf_all((double)roi->z_high);
-    w->inv_bin = zf_all(zf_inv_bin(*roi));
-    w->origin = zf_all((double)roi->origin);
+    w->inv_quantum = zf_all(zf_inv_bin(*roi) * (double)ZF_QUANTA);
+    w->origin = zf_all((double)roi->origin * (double)ZF_QUANTA);
     zf_set_layers(w, v, layers);
     zf_set_columns(w, v);
 }
@@ -151,23 +153,32 @@ TRG_FN void zf_set_out(struct zf_walk *w, void *memory, const struct zf_view v,
 /* Counts from 0 in a vector, less `from`. */
 TRG_FN zf_ints zf_count_from(trg_u32 from)
 {
-    zf_ints x;
-
-    for (trg_i32 k = 0; k < ZF_WIDTH; k++)
-        x[k] = k - (trg_i32)from;
-    return x;
+#if ZF_WIDTH == 8
+    return (zf_ints){0, 1, 2, 3, 4, 5, 6, 7} - (trg_i32)from;
+#else
+    return (zf_ints){0, 1, 2, 3} - (trg_i32)from;
+#endif
 }
 
-/* Bin and place of z, the part of the code that is z's. */
+TRG_FN zf_doubles zf_choose(zf_masks condition, zf_doubles a, zf_doubles b)
+{
+    return (zf_doubles)(((zf_masks)a & condition) | ((zf_masks)b & ~condition));
+}
+
+/* Where vertices are sought. */
+TRG_FN zf_masks zf_in_range(const struct zf_walk *w, zf_doubles z)
+{
+    return (zf_masks)(z > w->z_low) & (zf_masks)(z < w->z_high);
+}
+
+/* Bin and place of z, the part of the code that is z's.  One conversion gives both: factors of two
+ * are exact. */
 TRG_FN zf_ints zf_z_codes(const struct zf_walk *w, zf_doubles z)
 {
-    const zf_doubles t = z * w->inv_bin + w->origin, none = zf_all((double)ZF_NO_BIN);
-    const zf_masks in = (zf_masks)(z > w->z_low) & (zf_masks)(z < w->z_high);
-    const zf_doubles x = (zf_doubles)(((zf_masks)t & in) | ((zf_masks)none & ~in));
-    const zf_ints bin = __builtin_convertvector(x, zf_ints);
-    const zf_doubles place = (x - __builtin_convertvector(bin, zf_doubles)) * (double)ZF_QUANTA;
+    const zf_doubles none = zf_all((double)(ZF_NO_BIN * ZF_QUANTA));
 
-    return bin | __builtin_convertvector(place, zf_ints) << 13;
+    return __builtin_convertvector(
+        zf_choose(zf_in_range(w, z), z * w->inv_quantum + w->origin, none), zf_ints);
 }
 
 /* Codes of the pairs of a point, of the layer of this rank, with those of a stretch. */
@@ -224,8 +235,7 @@ TRG_FN void zf_pairs_of(struct zf_walk *w, trg_u32 slice, zf_taker take, void *c
 
 TRG_FN void zf_add_whole(struct zf_walk *w, trg_u32 code, trg_u32 n)
 {
-    w->desk->whole[ZF_CODE_STEP(code) & 3u][ZF_CODE_BIN(code)] +=
-        (trg_u64)(ZF_CODE_PLACE(code) * n) << 32 | n;
+    w->desk->whole[ZF_CODE_WHOLE(code)] += (trg_u64)(ZF_CODE_PLACE(code) * n) << 32 | n;
 }
 
 TRG_FN void zf_take_whole(struct zf_walk *w, trg_u32 slice, void *context)
@@ -241,10 +251,12 @@ TRG_FN void zf_take_whole(struct zf_walk *w, trg_u32 slice, void *context)
 TRG_FN void zf_put_whole(const struct zf_walk *w, trg_u32 *out)
 {
     const trg_u32 n = w->roi->n_bins, both = w->par->charges;
+    const trg_u64 *whole = w->desk->whole;
 
     for (trg_u32 b = 0; b < n; b++) {
-        const trg_u64 first = w->desk->whole[ZF_FIRST][b], second = w->desk->whole[ZF_SECOND][b];
-        const trg_u64 middle = w->desk->whole[ZF_BOTH][b];
+        const trg_u64 first = whole[ZF_FIRST * ZF_CLASS_STEP + b];
+        const trg_u64 second = whole[ZF_SECOND * ZF_CLASS_STEP + b];
+        const trg_u64 middle = whole[ZF_BOTH * ZF_CLASS_STEP + b];
         /* halves are added apart: places may carry nothing into a neighbour */
         const trg_u32 extra = both == 1u ? (trg_u32)second : 0u;
         const trg_u32 extra_places = both == 1u ? (trg_u32)(second >> 32) : 0u;

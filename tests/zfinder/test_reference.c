@@ -59,7 +59,8 @@ static void pure_triplets(void **state)
             "lowlum", 40, seed + 2);
 }
 
-/* More points around one than the CPU lists for triplets (ZF_LISTS). */
+/* More points around one than the CPU lists for triplets (ZF_LISTS), or on one layer than it has
+ * bits for (ZF_PARTS). */
 static void crowded_slices(void **state)
 {
     uint64_t seed = fresh_seed();
@@ -74,6 +75,11 @@ static void crowded_slices(void **state)
             "highlum", 1, seed + 1);
     compare("dense", SETTINGS("n_peaks", "2", "phi_slice_deg", "2"), "lowlum", 40, seed + 2);
     compare("pure", SETTINGS("z_bin_mm", "0.1", "triplet_mode", "2"), "lowlum", 20, seed + 3);
+    compare("atlas",
+            SETTINGS("histogram_per_slice", "false", "phi_slice_deg", "10", "phi_range", "width",
+                     "roi_phi_width_rad", "0.4", "max_layers", "4", "last_barrel", "3",
+                     "first_layers", "1", "triplet_mode", "2", "max_work", "4000000"),
+            "highlum", 1, seed + 4);
 }
 
 static void charges_and_neighbours(void **state)
