@@ -328,7 +328,7 @@ void clients_drop(struct clients *c, uint32_t number, const char *why)
     if (client->lost)
         c->n_lost--;
     client->lost = NULL;
-    gate_bye(c->gate, number, clock_ns());
+    gate_bye(c->gate, number);
     client->is_used = false;
     client->epoch++; /* its decisions still in flight find nobody */
     stats_client_put(c->stats, client->stats);
@@ -475,8 +475,10 @@ int clients_hello(struct clients *c, const struct peer *peer, const Trigd__V1__H
 
 void clients_tick(struct clients *c, uint64_t now_ns)
 {
-    uint64_t silent = clients_silent_ns(c);
+    const uint64_t silent = clients_silent_ns(c);
 
+    if (now_ns > c->ticked_ns + silent / 2)
+        c->awake_ns = now_ns; /* nobody is silent who could not be heard */
     for (uint32_t i = 0; i < c->n_places; i++) {
         struct client *client = &c->client[i];
 
@@ -486,7 +488,7 @@ void clients_tick(struct clients *c, uint64_t now_ns)
             gate_heard(c->gate, i);
         if (client->n_unsent && !clients_flush(c, client))
             clients_lose(c, i, "its connection is closed");
-        else if (now_ns > client->heard_ns + silent)
+        else if (now_ns > client->heard_ns + silent && now_ns > c->awake_ns + silent)
             clients_lose(c, i, "it was silent");
     }
     lose_gone(c); /* of the tick before: their messages have come through since */

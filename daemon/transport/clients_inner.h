@@ -47,8 +47,8 @@ struct clients {
     struct share *change; /* and how it changes */
     uint32_t *number;     /* [n_shares]: whose */
     uint32_t n_shares;
-    uint64_t ticked_ns;
-    uint64_t window_ns; /* since when `taken` of clients counts */
+    uint64_t ticked_ns, awake_ns; /* the last tick; the first after the daemon stood still */
+    uint64_t window_ns;           /* since when `taken` of clients counts */
     unsigned char packed[CLIENTS_PACK_BYTES];
     uint32_t n_unsent; /* messages, all clients */
 };

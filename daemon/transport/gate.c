@@ -29,6 +29,7 @@
 #define FRESH_BYTES     (1u << 20)        /* of what may come before Hello */
 #define FRESH_STREAM_NS (100 * NS_PER_MS)
 #define FRESH_WAITING   4096u /* a Hello may wait for libzmq's thread when many come at once */
+#define TURN_NS         (40 * NS_PER_MS)  /* two ticks: the most that pass between two */
 #define STREAM_NS       (500 * NS_PER_MS) /* of one message over ipc */
 #define QUIET_NS        (40 * NS_PER_MS)  /* two looks that find nothing: it has paused */
 #define TIGHT_NS        (10 * NS_PER_MS)  /* the same while memory is short: at two ticks */
@@ -58,6 +59,7 @@ struct gate {
     uint32_t n, most, room;        /* some are cut off and have not ended yet */
     uint32_t *gone;                /* clients whose connection has ended */
     uint32_t n_gone, room_gone;
+    uint64_t now_ns, ticked_ns; /* a clock that stands still while the daemon does */
 };
 
 /* ---------------------------------------------------------------- opening */
@@ -87,6 +89,7 @@ int gate_open(void *context, void *socket, const struct config *config, struct a
     g->config = config;
     g->auth = auth;
     g->stats = stats;
+    g->now_ns = g->ticked_ns = clock_ns();
     g->most = 2 * config->clients.max + EXTRA;
     g->room = g->most + BURST;
     g->room_gone = config->clients.max;
@@ -175,7 +178,7 @@ static void forget(struct gate *g, uint32_t i)
     g->connection[i] = g->connection[--g->n];
 }
 
-static void accepted(struct gate *g, int fd, uint64_t now_ns)
+static void accepted(struct gate *g, int fd)
 {
     struct connection *k = &g->connection[g->n]; /* there is one place more than room */
     struct stat s;
@@ -183,7 +186,7 @@ static void accepted(struct gate *g, int fd, uint64_t now_ns)
     if (fstat(fd, &s) < 0)
         return; /* gone already; its end follows */
     *k = (struct connection){
-        .fd = fd, .inode = s.st_ino, .client = GATE_NONE, .is_fresh = true, .since_ns = now_ns};
+        .fd = fd, .inode = s.st_ino, .client = GATE_NONE, .is_fresh = true, .since_ns = g->now_ns};
     look_up(k);
     if (g->n == g->room) {
         cut(g, k, "there are too many connections");
@@ -221,7 +224,7 @@ static bool next_event(struct gate *g, uint16_t *ret_event, int32_t *ret_value)
     return r >= 0;
 }
 
-static void take_events(struct gate *g, uint64_t now_ns)
+static void take_events(struct gate *g)
 {
     uint16_t event;
     int32_t value;
@@ -229,7 +232,7 @@ static void take_events(struct gate *g, uint64_t now_ns)
     while (g->n_gone < g->room_gone && next_event(g, &event, &value)) {
         if (event == ZMQ_EVENT_ACCEPTED) {
             ended(g, value); /* an end without an event: the descriptor is another's now */
-            accepted(g, value, now_ns);
+            accepted(g, value);
         } else {
             ended(g, value);
         }
@@ -271,7 +274,7 @@ void gate_hello(struct gate *g, const zmq_msg_t *hello, uint32_t client,
     int fd = zmq_msg_get(hello, ZMQ_SRCFD);
 
     snprintf(ret_address, GATE_ADDRESS, "?");
-    take_events(g, clock_ns());
+    take_events(g);
     for (uint32_t i = 0; i < g->n; i++) {
         struct connection *k = &g->connection[i];
 
@@ -287,7 +290,7 @@ void gate_hello(struct gate *g, const zmq_msg_t *hello, uint32_t client,
     }
 }
 
-void gate_bye(struct gate *g, uint32_t client, uint64_t now_ns)
+void gate_bye(struct gate *g, uint32_t client)
 {
     struct connection *k = of_client(g, client);
 
@@ -297,7 +300,7 @@ void gate_bye(struct gate *g, uint32_t client, uint64_t now_ns)
     if (!k)
         return;
     k->client = GATE_NONE;
-    k->since_ns = now_ns;
+    k->since_ns = g->now_ns;
 }
 
 void gate_heard(struct gate *g, uint32_t client)
@@ -310,7 +313,7 @@ void gate_heard(struct gate *g, uint32_t client)
 
 void gate_look(struct gate *g)
 {
-    take_events(g, clock_ns());
+    take_events(g);
 }
 
 uint32_t gate_gone(struct gate *g)
@@ -342,8 +345,9 @@ static uint32_t waiting_of(const struct connection *k)
     return ioctl(k->fd, FIONREAD, &n) == 0 && n > 0 ? (uint32_t)n : 0;
 }
 
-static const char *look_at(struct gate *g, struct connection *k, bool is_short, uint64_t now_ns)
+static const char *look_at(struct gate *g, struct connection *k, bool is_short)
 {
+    const uint64_t now_ns = g->now_ns;
     uint64_t beat = NS_PER_MS * g->config->clients.heartbeat_ms, bytes = bytes_of(k), allowed;
     uint64_t message = 2048ull * g->config->clients.max_message_kbytes;
     bool is_busy = waiting_of(k) > (k->is_fresh && !is_short ? FRESH_WAITING : 0);
@@ -389,12 +393,12 @@ static struct connection *oldest_waiting(struct gate *g, const char *address, ui
 }
 
 /* Cuts off the oldest of those without Hello while there are too many, of all or of one address. */
-static void make_room(struct gate *g, uint64_t now_ns)
+static void make_room(struct gate *g)
 {
     uint32_t n, of_address, extra = g->n > g->most ? g->n - g->most : 0;
     struct connection *silent = oldest_waiting(g, NULL, &n);
 
-    while (silent && now_ns > silent->since_ns + SILENT_NS) {
+    while (silent && g->now_ns > silent->since_ns + SILENT_NS) {
         oldest_waiting(g, silent->address, &of_address);
         if (!extra && of_address <= g->most / 4 * 3)
             break;
@@ -407,8 +411,11 @@ static void make_room(struct gate *g, uint64_t now_ns)
 void gate_tick(struct gate *g, uint64_t now_ns)
 {
     bool is_short = memory_is_short(g->memory, stats_get(&g->stats->g.menu_generation), now_ns);
+    const uint64_t passed = now_ns - g->ticked_ns;
 
-    take_events(g, now_ns);
+    g->now_ns += passed < TURN_NS ? passed : TURN_NS;
+    g->ticked_ns = now_ns;
+    take_events(g);
     for (uint32_t i = g->n; i-- > 0 && g->n_gone < g->room_gone;) {
         struct connection *k = &g->connection[i];
         const char *why;
@@ -417,10 +424,10 @@ void gate_tick(struct gate *g, uint64_t now_ns)
             forget(g, i);
             continue;
         }
-        why = k->is_cut ? NULL : look_at(g, k, is_short, now_ns);
+        why = k->is_cut ? NULL : look_at(g, k, is_short);
         if (why)
             cut(g, k, why);
     }
-    make_room(g, now_ns);
+    make_room(g);
     check_keys(g);
 }

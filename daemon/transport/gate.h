@@ -37,7 +37,7 @@ void gate_close(struct gate *g);
 void gate_hello(struct gate *g, const zmq_msg_t *hello, uint32_t client,
                 char ret_address[GATE_ADDRESS]);
 /* A client was dropped: its connection may say Hello again, or is cut off like others. */
-void gate_bye(struct gate *g, uint32_t client, uint64_t now_ns);
+void gate_bye(struct gate *g, uint32_t client);
 /* A whole message of the client came after the last tick. */
 void gate_heard(struct gate *g, uint32_t client);
 /* Takes in which connections came and went. */
