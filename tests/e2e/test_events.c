@@ -101,7 +101,7 @@ static void collect(struct link *l, uint32_t rois, uint32_t events, struct answe
 
     memset(a, 0, sizeof *a);
     while (n < rois || a->n_events < events) {
-        const Trigd__V1__FromDaemon *m = link_receive(l, 20000);
+        const Trigd__V1__FromDaemon *m = link_receive(l, 60000);
 
         if (!m)
             fail_msg("%u of %u RoIs and %u of %u events are answered", n, rois, a->n_events,
