@@ -324,7 +324,7 @@ def daemon_stopped(storm, seconds):
     """the daemon itself is stopped (SIGSTOP) for a while"""
     def step():
         storm.daemon.process.send_signal(signal.SIGSTOP)
-        time.sleep(0.3)
+        time.sleep(0.3 if storm.once else storm.random.uniform(0.3, 1.2))
         storm.daemon.process.send_signal(signal.SIGCONT)
         time.sleep(0.5)
     until(storm, seconds, 0.1, step)
