@@ -11,14 +11,6 @@
 
 #define LOOK_NS (20 * NS_PER_US) /* between two looks at an empty socket while memory is busy */
 
-/* RoIs that one answer may have to name. */
-static uint32_t most_tokens(const struct config *c)
-{
-    uint32_t n = ROUTE_ROIS > SHARED_A_TURN ? ROUTE_ROIS : SHARED_A_TURN;
-
-    return c->clients.max_rois > n ? c->clients.max_rois : n;
-}
-
 int ingress_open(const struct config *config, struct pool *pool, struct clients *clients,
                  struct stats *stats, struct dispatch *next, struct egress *out,
                  struct recall *recall, struct ingress **ret_ingress)
@@ -42,7 +34,9 @@ int ingress_open(const struct config *config, struct pool *pool, struct clients 
                              .max_rois = config->clients.max_rois,
                              .max_items = config->clients.max_items,
                              .max_layer = config->clients.max_layer};
-    in->tokens = calloc(most_tokens(config), sizeof *in->tokens);
+    in->tokens =
+        calloc(config->clients.max_rois > ROUTE_ROIS ? config->clients.max_rois : ROUTE_ROIS,
+               sizeof *in->tokens);
     if (!in->tokens)
         goto fail;
     r = wire_decoder_new(&in->limits, &in->decoder);

@@ -8,8 +8,6 @@
 #include "flow/store.h"
 #include "wire.h"
 
-#define SHARED_A_TURN 512u /* RoIs of co-located clients, shared by those that there are */
-
 struct ingress {
     const struct config *config;
     struct pool *pool;
@@ -22,7 +20,7 @@ struct ingress {
     struct wire_decoder *decoder;
     struct held *held;
     const struct route *route; /* the frame before the message that is taken; NULL: none */
-    uint64_t *tokens;          /* RoIs of a message, or of a look at a ring, that were not taken */
+    uint64_t *tokens;          /* RoIs of one message that were not taken */
     uint32_t n_tokens;
     Trigd__V1__Busy__Reason reason;
     bool draining, for_stream, pool_was_full;

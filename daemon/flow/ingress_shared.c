@@ -6,20 +6,23 @@
 #include "flow/ingress_inner.h"
 #include "transport/shm_entry.h"
 
-#define SHARED_LEAST   64u /* RoIs of each co-located client in a turn, however many there are */
+#define SHARED_AT_ONCE 64u       /* RoIs of one co-located client, so that all have their turn */
+#define SHARED_A_TURN  512u      /* of all of them: large turns make large batches */
+#define SHARED_NS      NS_PER_MS /* and how long, about: others wait meanwhile */
 #define PACKETS_A_TURN 64u
 
 /* Takes entries of one co-located client's ring; returns how many. */
-static uint32_t take_entries(struct ingress *in, const struct peer *peer, uint32_t share,
-                             uint64_t now)
+static uint32_t take_entries(struct ingress *in, const struct peer *peer, uint64_t now)
 {
     struct shm_region *region = peer->shm->region;
     uint32_t number = peer->shm->client, n = 0;
+    uint32_t most =
+        SHARED_AT_ONCE < in->limits.max_rois ? SHARED_AT_ONCE : in->limits.max_rois; /* tokens */
     const struct store_from from = {.region = region};
     struct shm_roi entry;
     int r = 0;
 
-    while (peer->shm->region && n < share && (r = shm_region_take(region, &entry)) == 1) {
+    while (peer->shm->region && n < most && (r = shm_region_take(region, &entry)) == 1) {
         struct wire_roi w;
         struct wire_error error;
 
@@ -41,13 +44,11 @@ static uint32_t take_entries(struct ingress *in, const struct peer *peer, uint32
     return n;
 }
 
-/* Takes what co-located clients wrote since the last turn. */
-static uint32_t take_shared(struct ingress *in)
+/* Takes some of what each co-located client wrote. */
+static uint32_t take_round(struct ingress *in)
 {
     struct shm_peers *shm = clients_shm(in->clients);
     uint32_t n = 0, first = in->shm_turn++;
-    const uint32_t active = shm_peers_active(shm), fair = SHARED_A_TURN / (active ? active : 1);
-    const uint32_t share = fair > SHARED_LEAST ? fair : SHARED_LEAST;
 
     for (uint32_t i = 0; i < shm_peers_active(shm); i++) {
         struct peer peer = {.shm = shm_peers_at(shm, (first + i) % shm_peers_active(shm))};
@@ -58,12 +59,26 @@ static uint32_t take_shared(struct ingress *in)
             continue;
         now = clock_ns();
         clients_at(in->clients, peer.shm->client)->heard_ns = now;
-        took = take_entries(in, &peer, share, now);
+        took = take_entries(in, &peer, now);
         if (peer.shm->region)
             shm_region_taken(peer.shm->region);
         latency_add(&in->stats->stage[STATS_STAGE_decode], clock_ns() - now);
         n += took;
     }
+    return n;
+}
+
+/* Takes what co-located clients wrote since the last turn; more than a round only where much lies
+ * there, not where it comes as quickly as it is taken. */
+static uint32_t take_shared(struct ingress *in)
+{
+    const uint64_t until = clock_ns() + SHARED_NS;
+    uint32_t n = 0, took;
+
+    do {
+        took = take_round(in);
+        n += took;
+    } while (took >= SHARED_AT_ONCE && n < SHARED_A_TURN && clock_ns() < until);
     return n;
 }
 
