@@ -20,7 +20,7 @@ static inline __m512i ht_layers16(const trg_u16 *layer, __mmask16 lanes)
 /* ht_order_of_float */
 static inline __m512i ht_order_of_float16(__m512 z)
 {
-    const __m512i bits = _mm512_castps_si512(z), sign = _mm512_set1_epi32(1 << 31);
+    const __m512i bits = _mm512_castps_si512(z), sign = _mm512_set1_epi32(INT32_MIN);
 
     return _mm512_xor_si512(bits, _mm512_or_si512(_mm512_srai_epi32(bits, 31), sign));
 }
