@@ -280,8 +280,8 @@ static void measure(const struct bench *b, const struct sample *s, const struct 
         pipeline_close(lane[i].pipeline);
 }
 
-/* On a GPU by batch and lanes, on others a batch of the daemon's; on a core one that its cache holds
- * as well. */
+/* On a GPU by batch and lanes, on others a batch of the daemon's; on a core one that its cache
+ * holds as well. */
 static void measure_plugins(const struct bench *b, const struct sample *s, struct way *w)
 {
     static const uint32_t batches[] = {256, 1024, 64, 2048}, lanes[] = {1, 8, 4};
