@@ -82,7 +82,7 @@ struct lane *batcher_lane(const struct engine_step *s, uint64_t now_ns)
  * would wait for one. */
 static uint64_t early_ns(const struct engine_step *s, const struct lane *lane)
 {
-    if (!s->batching.eager || lane_ahead(lane))
+    if (!s->batching.eager || lane_ahead(lane) || !s->n_slots)
         return UINT64_MAX;
     return 2 * s->n_out < s->n_slots ? 0 : s->closed_ns + s->lane_ns * 3 / (2ull * s->n_slots);
 }
