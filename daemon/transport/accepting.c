@@ -81,29 +81,33 @@ int accepting_end(int listener)
     return r;
 }
 
+/* With the lock. */
+static bool is_over(int listener)
+{
+    for (size_t i = 0; i < n_over; i++)
+        if (over[i].fd == listener && is_open(&over[i]))
+            return true;
+    return false;
+}
+
 bool accepting_is_over(int listener)
 {
-    bool is_over = false;
+    bool r;
 
     pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < n_over; i++)
-        is_over |= over[i].fd == listener && is_open(&over[i]);
+    r = is_over(listener);
     pthread_mutex_unlock(&lock);
-    return is_over;
+    return r;
 }
 
 /* ---------------------------------------------------------------- accept4 */
 
+/* libc's.  With the lock. */
 static bool find(void)
 {
-    bool found;
-
-    pthread_mutex_lock(&lock);
     if (!in_libc)
         *(void **)&in_libc = dlsym(RTLD_NEXT, "accept4");
-    found = in_libc != NULL;
-    pthread_mutex_unlock(&lock);
-    return found;
+    return in_libc != NULL;
 }
 
 /* Accepts one, if there is one: with the lock, because another thread's accept would take the
@@ -153,20 +157,20 @@ __attribute__((visibility("default"))) int accept4(int listener, struct sockaddr
                                                    socklen_t *bytes, int flags)
 {
     uint64_t n = 0;
-    int fd, error;
+    int fd = -1, error;
 
-    if (!find()) {
-        errno = ENOSYS;
-        return -1;
-    }
-    if (accepting_is_over(listener)) {
-        errno = EAGAIN;
-        return -1;
-    }
     pthread_mutex_lock(&lock);
     take_spare(); /* without it no connection could be closed once all descriptors are taken */
-    fd = spare < 0 ? -1 : take(listener, address, bytes, flags);
-    error = spare < 0 ? EMFILE : errno;
+    if (!find()) {
+        error = ENOSYS;
+    } else if (is_over(listener)) {
+        error = EAGAIN;
+    } else if (spare < 0) {
+        error = EMFILE;
+    } else {
+        fd = take(listener, address, bytes, flags);
+        error = errno;
+    }
     if (fd < 0 && (error == EMFILE || error == ENFILE)) {
         turn_away(listener);
         n = count_to_say();

@@ -95,7 +95,7 @@ static inline void ht_widen16(struct ht_stations *to, __m512i station, __m512 z,
     }
 }
 
-/* Finds the bucket of each hit, in v->link, and clears what else is known of it. */
+/* Writes the bucket of each hit to v->link; clears its claim, taken and head. */
 static inline void ht_find_buckets(const struct ht_view *v, const struct ht_columns *h,
                                    const struct ht_par *par, struct ht_stations *to)
 {

@@ -10,7 +10,7 @@
 
 #if defined(__AVX512F__)
 #define ZF_WIDTH   8  /* points that are looked at together */
-#define ZF_ABREAST 16 /* inner points that are held against outer ones together */
+#define ZF_ABREAST 16 /* inner points that are tested against outer ones together */
 #elif defined(__AVX2__)
 #define ZF_WIDTH   4
 #define ZF_ABREAST 8

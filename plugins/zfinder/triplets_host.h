@@ -2,10 +2,11 @@
 /* triplets_host.h - triplets on the CPU.  Part of double.kernel.c; the same bits as zf_triplets of
  * double.h gives.
  *
- * Around each middle point, pairs with the points further in are held against those with the points
- * further out: see double.h.  Inner ones are in vectors, outer ones come one at a time, and only
- * those that any inner one can agree with.  Both lie in groups by their slice, because the bending
- * has to go on in the direction in which it began: an inner point has to do with whole groups. */
+ * Around each middle point, pairs with the points further in are tested against those with the
+ * points further out: see double.h.  Inner ones are in vectors, outer ones come one at a time, and
+ * only those that any inner one can agree with.  Both lie in groups by their slice, because the
+ * bending has to go on in the direction in which it began: an inner point has to do with whole
+ * groups. */
 #ifndef ZFINDER_TRIPLETS_HOST_H
 #define ZFINDER_TRIPLETS_HOST_H
 #if defined(__AVX512F__)
