@@ -3,8 +3,11 @@
  * memory: union-find walks along chains of runs, which is slow through the cache, and one launch
  * does what components.kernel.c does in three.
  *
- * A work-item numbers the runs of its words, one behind the other.  A brick with more of them than
- * there is room for is left to the same group in global memory, as components.kernel.c has them. */
+ * A work-item numbers the runs of its words, which follow each other as words and runs do.  From
+ * then on it has runs instead of words, most of which are empty: it gives each run one neighbour
+ * before it as its parent, all halve the ways to the roots, and few runs are left to be hooked one
+ * by one (Jaiganesh and Burtscher 2018 begin so).  A brick with more runs than there is room for is
+ * left to the same group in global memory, as components.kernel.c has them. */
 #if defined(__CUDACC__)
 #define TRG_BOUNDS __launch_bounds__(VOX_BRICK_GROUP)
 #endif
@@ -17,21 +20,62 @@
 /* The same operation as in global memory, in all dialects. */
 #define CAS_LOCAL(p, old, v) TRG_ATOMIC_CAS_GLOBAL((p), (old), (v))
 
-struct desk {                 /* of a group */
-    TRG_LOCAL trg_u32 *run;   /* [VOX_BRICK_RUNS] */
-    TRG_LOCAL trg_u16 *first; /* [VOX_BRICK_WORDS] number of the first run of each word */
-    TRG_LOCAL trg_u32 *scan;  /* [VOX_BRICK_GROUP] */
+#define HALVINGS 6u /* of the ways to the roots: a chain of neighbours has 128 runs, about */
+
+struct desk { /* of a group */
+    TRG_GLOBAL const trg_u8 *bits;
+    struct vox_words w;
+    trg_u32 rows, n;           /* rows of a plane; runs */
+    TRG_LOCAL trg_u32 *run;    /* [VOX_BRICK_RUNS] */
+    TRG_LOCAL trg_u16 *first;  /* [VOX_BRICK_WORDS] number of the first run of each word */
+    TRG_GLOBAL trg_u32 *place; /* of each run: its word, first bit and length - 1 */
 };
 
-TRG_FN trg_u32 word_at(TRG_GLOBAL const trg_u8 *bits, struct vox_words w, trg_u32 i)
+TRG_FN trg_u32 word_at(const struct desk d, trg_u32 i)
 {
-    return vox_word(bits, w, i / w.row, i % w.row);
+    if (d.w.bytes % 4u == 0u) /* rows end with whole words */
+        return ((TRG_GLOBAL const trg_u32 *)d.bits)[i];
+    return vox_word(d.bits, d.w, i / d.w.row, i % d.w.row);
 }
 
-/* The number of the run of word `i` that holds bit `bit`. */
-TRG_FN trg_u32 run_number(const struct desk d, trg_u32 i, trg_u32 word, trg_u32 bit)
+TRG_FN trg_u32 place_of(trg_u32 i, trg_u32 first, trg_u32 length)
 {
-    return d.first[i] + trg_popcount(vox_run_starts(word) & ((2u << bit) - 1u)) - 1u;
+    return i << 10 | first << 5 | (length - 1u);
+}
+
+struct neighbour { /* a word before a run's, and its bits that touch the run */
+    trg_u32 i, word, touch;
+};
+struct neighbours {
+    struct neighbour x, y, z;
+};
+
+TRG_FN struct neighbour neighbour_at(const struct desk d, trg_u32 is_there, trg_u32 i, trg_u32 mask)
+{
+    struct neighbour n;
+
+    n.i = i;
+    n.word = is_there ? word_at(d, i) : 0u;
+    n.touch = n.word & mask;
+    return n;
+}
+
+TRG_FN struct neighbours neighbours_of(const struct desk d, trg_u32 place)
+{
+    const trg_u32 i = place >> 10, first = place >> 5 & 31u, row = i / d.w.row;
+    const trg_u32 mask = 0xffffffffu >> (31u - (place & 31u)) << first;
+    struct neighbours n;
+
+    n.x = neighbour_at(d, first == 0u && i != row * d.w.row ? 1u : 0u, i - 1u, 0x80000000u);
+    n.y = neighbour_at(d, row % d.rows ? 1u : 0u, i - d.w.row, mask);
+    n.z = neighbour_at(d, row >= d.rows ? 1u : 0u, i - d.w.row * d.rows, mask);
+    return n;
+}
+
+/* The number of the run of a neighbour that holds bit `bit`. */
+TRG_FN trg_u32 run_number(const struct desk d, struct neighbour n, trg_u32 bit)
+{
+    return d.first[n.i] + trg_popcount(vox_run_starts(n.word) & ((2u << bit) - 1u)) - 1u;
 }
 
 TRG_FN trg_u32 root_of(TRG_LOCAL trg_u32 *run, trg_u32 i)
@@ -70,34 +114,29 @@ TRG_FN void join(TRG_LOCAL trg_u32 *run, trg_u32 a, trg_u32 b)
     }
 }
 
-/* Joins the runs of two neighbouring words wherever they touch. */
-TRG_FN void join_words(const struct desk d, trg_u32 word, trg_u32 i, trg_u32 other, trg_u32 other_i)
+/* A run that touches run number `k` and comes before it, or itself. */
+TRG_FN trg_u32 before_run(const struct desk d, trg_u32 k)
 {
-    for (trg_u32 touch = vox_run_starts(word & other); touch; touch &= touch - 1u) {
-        const trg_u32 bit = vox_first_bit(touch);
+    const struct neighbours n = neighbours_of(d, d.place[k]);
+    const struct neighbour any = n.z.touch ? n.z : n.y.touch ? n.y : n.x;
 
-        join(d.run, run_number(d, i, word, bit), run_number(d, other_i, other, bit));
-    }
+    return any.touch ? run_number(d, any, vox_first_bit(any.touch)) : k;
 }
 
-/* Word `i` with those before it along x, y and z. */
-TRG_FN void join_word(const struct desk d, TRG_GLOBAL const trg_u8 *bits, struct vox_words w,
-                      trg_u32 rows, trg_u32 i)
+TRG_FN void join_neighbour(const struct desk d, trg_u32 k, struct neighbour n)
 {
-    const trg_u32 word = word_at(bits, w, i);
+    for (trg_u32 touch = vox_run_starts(n.touch); touch; touch &= touch - 1u)
+        join(d.run, k, run_number(d, n, vox_first_bit(touch)));
+}
 
-    if (!word)
-        return;
-    if (i % w.row && word & 1u) {
-        const trg_u32 before = word_at(bits, w, i - 1u);
+/* Joins run number `k` with all that touch it and come before it. */
+TRG_FN void join_run(const struct desk d, trg_u32 k)
+{
+    const struct neighbours n = neighbours_of(d, d.place[k]);
 
-        if (before >> 31)
-            join(d.run, d.first[i], run_number(d, i - 1u, before, 31u));
-    }
-    if (i / w.row % rows)
-        join_words(d, word, i, word_at(bits, w, i - w.row), i - w.row);
-    if (i / w.row >= rows)
-        join_words(d, word, i, word_at(bits, w, i - w.row * rows), i - w.row * rows);
+    join_neighbour(d, k, n.x);
+    join_neighbour(d, k, n.y);
+    join_neighbour(d, k, n.z);
 }
 
 /* Adds `n` voxels to a component; its size is then part of the maximum. */
@@ -109,28 +148,37 @@ TRG_FN trg_u32 grow(TRG_LOCAL trg_u32 *run, trg_u32 root, trg_u32 n, trg_u32 lar
              : largest;
 }
 
-/* Counts the voxels of the runs of a work-item's words. */
-TRG_FN struct vox_largest count_words(const struct desk d, TRG_GLOBAL const trg_u8 *bits,
-                                      struct vox_words w, struct vox_walk walk)
+/* Numbers the runs of the words `begin` to `end` - 1. */
+TRG_FN void number_runs(const struct desk d, trg_u32 begin, trg_u32 end, trg_u32 number)
+{
+    for (trg_u32 i = begin; i < end; i++) {
+        const trg_u32 word = word_at(d, i);
+
+        d.first[i] = (trg_u16)number;
+        for (trg_u32 starts = vox_run_starts(word); starts; starts &= starts - 1u) {
+            const trg_u32 first = vox_first_bit(starts);
+
+            d.place[number++] = place_of(i, first, vox_run_length(word, first));
+        }
+    }
+}
+
+/* Counts the voxels of a work-item's runs. */
+TRG_FN struct vox_largest count_runs(const struct desk d, struct vox_walk walk)
 {
     struct vox_largest l = {0u, 0u};
     trg_u32 root = 0u, n = 0u; /* voxels of the component met last: most are of one */
 
-    for (trg_u32 i = walk.first; i < w.all; i += walk.step) {
-        const trg_u32 word = word_at(bits, w, i);
-        trg_u32 number = d.first[i];
+    for (trg_u32 k = walk.first; k < d.n; k += walk.step) {
+        const trg_u32 here = root_of(d.run, k);
 
-        for (trg_u32 starts = vox_run_starts(word); starts; starts &= starts - 1u, number++) {
-            const trg_u32 here = root_of(d.run, number);
-
-            if (here != root) {
-                l.voxels = grow(d.run, root, n, l.voxels);
-                n = 0u;
-            }
-            l.roots += here == number ? 1u : 0u;
-            root = here;
-            n += vox_run_length(word, vox_first_bit(starts));
+        if (here != root) {
+            l.voxels = grow(d.run, root, n, l.voxels);
+            n = 0u;
         }
+        l.roots += here == k ? 1u : 0u;
+        root = here;
+        n += (d.place[k] & 31u) + 1u;
     }
     l.voxels = grow(d.run, root, n, l.voxels);
     return l;
@@ -143,19 +191,20 @@ TRG_KERNEL3(vox_runs_brick, (const trg_u8, labels), (struct vox_brick, bricks), 
     TRG_SHARED trg_u16 first[VOX_BRICK_WORDS];
     TRG_SHARED trg_u32 scan[VOX_BRICK_GROUP];
     TRG_SHARED trg_u32 group[2];
-    const struct desk d = {run, first, scan};
     const struct vox_brick b = bricks[TRG_GID];
-    const struct vox_words w = vox_words_of(b.n[0], b.n[1], b.n[2]);
-    TRG_GLOBAL const trg_u8 *bits = labels + b.labels;
     TRG_GLOBAL trg_u32 *parent = parents + b.runs;
+    struct desk d = {
+        labels + b.labels, vox_words_of(b.n[0], b.n[1], b.n[2]), b.n[1], 0u, run, first, parent};
     const struct vox_walk walk = {TRG_LID, TRG_LSIZE};
+    const trg_u32 each = (d.w.all + TRG_LSIZE - 1u) / TRG_LSIZE;
+    const trg_u32 begin = each * TRG_LID, end = begin + each < d.w.all ? begin + each : d.w.all;
     struct vox_largest l = {0u, 0u};
-    trg_u32 mine = 0u, number;
+    trg_u32 mine = 0u;
 
     for (trg_u32 i = TRG_LID; i < 2u; i += TRG_LSIZE)
         group[i] = 0u;
-    for (trg_u32 i = walk.first; i < w.all; i += walk.step)
-        mine += trg_popcount(vox_run_starts(word_at(bits, w, i)));
+    for (trg_u32 i = begin; i < end; i++)
+        mine += trg_popcount(vox_run_starts(word_at(d, i)));
     scan[TRG_LID] = mine;
     TRG_BARRIER();
     for (trg_u32 away = 1u; away < TRG_LSIZE; away *= 2u) {
@@ -165,26 +214,28 @@ TRG_KERNEL3(vox_runs_brick, (const trg_u8, labels), (struct vox_brick, bricks), 
         scan[TRG_LID] += more;
         TRG_BARRIER();
     }
-    if (scan[TRG_LSIZE - 1u] > par.most_runs) {
-        vox_begin_runs(bits, w, parent, walk);
+    d.n = scan[TRG_LSIZE - 1u];
+    if (d.n > par.most_runs) {
+        vox_begin_runs(d.bits, d.w, parent, walk);
         TRG_BARRIER();
-        vox_join_runs(bits, w, b.n[1], parent, walk);
+        vox_join_runs(d.bits, d.w, d.rows, parent, walk);
         TRG_BARRIER();
-        l = vox_count_runs(bits, w, parent, walk);
+        l = vox_count_runs(d.bits, d.w, parent, walk);
     } else {
-        number = scan[TRG_LID] - mine;
-        for (trg_u32 i = walk.first; i < w.all; i += walk.step) {
-            const trg_u32 runs = trg_popcount(vox_run_starts(word_at(bits, w, i)));
-
-            first[i] = (trg_u16)number;
-            for (trg_u32 end = number + runs; number < end; number++)
-                run[number] = number;
+        number_runs(d, begin, end, scan[TRG_LID] - mine);
+        TRG_BARRIER();
+        for (trg_u32 k = walk.first; k < d.n; k += walk.step)
+            run[k] = before_run(d, k);
+        for (trg_u32 halving = 0; halving < HALVINGS; halving++) {
+            TRG_BARRIER();
+            for (trg_u32 k = walk.first; k < d.n; k += walk.step)
+                run[k] = run[run[k]];
         }
         TRG_BARRIER();
-        for (trg_u32 i = walk.first; i < w.all; i += walk.step)
-            join_word(d, bits, w, b.n[1], i);
+        for (trg_u32 k = walk.first; k < d.n; k += walk.step)
+            join_run(d, k);
         TRG_BARRIER();
-        l = count_words(d, bits, w, walk);
+        l = count_runs(d, walk);
     }
     if (l.voxels) {
         TRG_ATOMIC_MAX_LOCAL(&group[0], l.voxels);

@@ -21,11 +21,12 @@ struct twin { /* on the CPU the host and the device use one buffer */
 };
 
 struct slot {
-    struct twin in, bricks, labels;
+    struct twin in;
+    struct twin out;    /* the table of the batch's bricks, and behind it their labels */
     struct twin tables; /* a fed lane's; others use those of the lane */
     struct trg_buffer *placed, *runs;
     uint32_t n;
-    size_t in_bytes, label_bytes;
+    size_t in_bytes, out_bytes; /* at most; of the batch */
     struct vox_place_par place;
     struct vox_label_par label;
     struct vox_runs_par join;
@@ -65,6 +66,11 @@ static uint32_t row_bytes(enum vox_labels labels, uint32_t nx)
 static uint64_t label_bytes(enum vox_labels labels, const uint32_t *n)
 {
     return round_up((uint64_t)row_bytes(labels, n[0]) * n[1] * n[2]);
+}
+
+static size_t table_bytes(size_t n_bricks)
+{
+    return round_up(n_bricks * sizeof(struct vox_brick));
 }
 
 /* Parents of its runs, and then sizes. */
@@ -117,8 +123,7 @@ static int open_slot(struct vox_lane *l, struct slot *s)
     } twins[] = {
         {in_bytes && !by_parts ? in_bytes + VOX_SLACK : 0, &s->in},
         {l->s.tables ? 0 : 4 * VOX_TABLES_MAX, &s->tables},
-        {bricks * sizeof(struct vox_brick), &s->bricks},
-        {bricks * label_bytes(l->s.labels, l->s.max_n), &s->labels},
+        {table_bytes(bricks) + bricks * label_bytes(l->s.labels, l->s.max_n), &s->out},
     };
     const struct buffer_wish own[] = {
         {TRG_MEM_DEVICE, in_bytes && by_parts ? in_bytes + VOX_SLACK : 0, &s->in.dev},
@@ -156,7 +161,7 @@ static bool is_allowed(const struct vox_setup *s)
             return false;
     }
     return placed_bytes(s->max_n) <= most && in * s->max_bricks <= most &&
-           label_bytes(s->labels, s->max_n) * s->max_bricks <= most;
+           table_bytes(s->max_bricks) + label_bytes(s->labels, s->max_n) * s->max_bricks <= most;
 }
 
 static int open_module(struct vox_lane *l, const struct trg_program *program,
@@ -293,8 +298,8 @@ static void extend(struct extents *most, const uint32_t *n)
 static int place_pieces(struct vox_lane *l, struct slot *s, const struct vox_piece *pieces,
                         uint32_t n, struct extents *most, size_t *ret_in)
 {
-    struct vox_brick *bricks = trg_buffer_host(s->bricks.host);
-    uint64_t in = 0, placed = 0, labels = 0, runs = 0;
+    struct vox_brick *bricks = trg_buffer_host(s->out.host);
+    uint64_t in = 0, placed = 0, labels = table_bytes(n), runs = 0;
 
     if (!n || n > l->s.max_bricks)
         return -E2BIG;
@@ -324,7 +329,7 @@ static int place_pieces(struct vox_lane *l, struct slot *s, const struct vox_pie
         runs += run_words(p->n);
     }
     s->n = n;
-    s->label_bytes = labels;
+    s->out_bytes = labels;
     *ret_in = in;
     return 0;
 }
@@ -367,21 +372,21 @@ static void choose_grid(const struct vox_lane *l, struct slot *s, struct extents
 static void label_bricks(struct vox_lane *l, struct slot *s, struct launcher *to)
 {
     LAUNCH(to, l->label, s->n * s->label.groups_each, VOX_GROUP_SIZE, s->label, s->placed,
-           s->bricks.dev, s->tables.dev, s->labels.dev);
+           s->out.dev, s->tables.dev, s->out.dev);
     if (l->runs_brick)
         LAUNCH(to, l->runs_brick, s->n,
                l->info.group_max < VOX_BRICK_GROUP ? l->info.group_max : VOX_BRICK_GROUP, s->join,
-               s->labels.dev, s->bricks.dev, s->runs);
+               s->out.dev, s->out.dev, s->runs);
     for (uint32_t i = BEGIN; l->s.components && !l->runs_brick && i < RUN_KERNELS; i++)
-        LAUNCH(to, l->runs[i], s->n * s->join.groups_each, VOX_GROUP_SIZE, s->join, s->labels.dev,
-               s->bricks.dev, s->runs);
+        LAUNCH(to, l->runs[i], s->n * s->join.groups_each, VOX_GROUP_SIZE, s->join, s->out.dev,
+               s->out.dev, s->runs);
 }
 
 /* The kernels of a batch whose voxels are in the slot's input. */
 static void label_input(struct vox_lane *l, struct slot *s, struct launcher *to)
 {
     LAUNCH(to, l->place, s->n * s->place.groups_each, VOX_GROUP_SIZE, s->place, s->in.dev,
-           s->bricks.dev, s->placed);
+           s->out.dev, s->placed);
     label_bricks(l, s, to);
 }
 
@@ -421,11 +426,9 @@ int vox_lane_submit(struct vox_lane *l, uint32_t slot, const struct vox_piece *p
     choose_grid(l, s, most);
     if (s->in.host)
         copy_in(l, &to, &s->in, in);
-    copy_in(l, &to, &s->bricks, n * sizeof(struct vox_brick));
+    copy_in(l, &to, &s->out, n * sizeof(struct vox_brick));
     label_input(l, s, &to);
-    copy_out(l, &to, &s->bricks, n * sizeof(struct vox_brick));
-    if (l->s.labels != VOX_LABELS_NONE)
-        copy_out(l, &to, &s->labels, s->label_bytes);
+    copy_out(l, &to, &s->out, l->s.labels == VOX_LABELS_NONE ? table_bytes(n) : s->out_bytes);
     return to.result;
 }
 
@@ -453,6 +456,7 @@ int vox_lane_feed(struct vox_lane *l, uint32_t slot, const struct trg_input *row
                                .values = values->span,
                                .max_edge = l->s.max_n[0],
                                .placed = (uint32_t)(placed_bytes(l->s.max_n) / VOX_MARGIN),
+                               .first_labels = (uint32_t)table_bytes(rows->span.n_rois),
                                .labels = (uint32_t)label_bytes(l->s.labels, l->s.max_n),
                                .runs = (uint32_t)run_words(l->s.max_n)};
     struct extents most = {0};
@@ -462,26 +466,24 @@ int vox_lane_feed(struct vox_lane *l, uint32_t slot, const struct trg_input *row
     choose_grid(l, s, most);
     par.groups_each = s->place.groups_each;
     LAUNCH(&to, l->take, s->n * par.groups_each, VOX_GROUP_SIZE, par, rows->dev, values->dev,
-           s->bricks.dev, s->placed);
+           s->out.dev, s->placed);
     label_bricks(l, s, &to);
-    copy_out(l, &to, &s->bricks, s->n * sizeof(struct vox_brick));
-    if (with_labels)
-        copy_out(l, &to, &s->labels, (size_t)par.labels * s->n);
+    copy_out(l, &to, &s->out, par.first_labels + (with_labels ? (size_t)par.labels * s->n : 0));
     return to.result;
 }
 
 void vox_lane_answer(struct vox_lane *l, uint32_t slot, uint32_t i, struct vox_answer *ret_answer)
 {
     struct slot *s = &l->slot[slot];
-    const struct vox_brick *b = (const struct vox_brick *)trg_buffer_host(s->bricks.host) + i;
+    const unsigned char *out = trg_buffer_host(s->out.host);
+    const struct vox_brick *b = (const struct vox_brick *)(const void *)out + i;
     const struct vox_sums *sums = &b->sums;
-    const unsigned char *labels = trg_buffer_host(s->labels.host);
 
     *ret_answer = (struct vox_answer){.brick = b,
                                       .count = sums->count,
                                       .components = sums->components,
                                       .largest = sums->largest,
-                                      .labels = l->s.labels ? labels + b->labels : NULL,
+                                      .labels = l->s.labels ? out + b->labels : NULL,
                                       .row_bytes = row_bytes(l->s.labels, b->n[0])};
     for (uint32_t axis = 0; axis < 3; axis++) {
         ret_answer->low[axis] = ~sums->not_low[axis];

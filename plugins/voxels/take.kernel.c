@@ -59,7 +59,7 @@ TRG_FN void vox_take_brick(TRG_GLOBAL const trg_u8 *rows, TRG_GLOBAL const trg_u
                            struct vox_take_par par, trg_u32 i, struct vox_brick *b)
 {
     b->placed = i * par.placed;
-    b->labels = i * par.labels;
+    b->labels = par.first_labels + i * par.labels;
     b->runs = i * par.runs;
     vox_take_row(rows, TRG_BEGIN(rows, par.rows, i), TRG_END(rows, par.rows, i), par, b);
     vox_take_values(TRG_BEGIN(values, par.values, i), TRG_END(values, par.values, i), par, b);

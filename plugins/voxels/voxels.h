@@ -71,7 +71,7 @@ struct vox_brick {     /* one brick of a batch */
     trg_u32 halo;      /* sides that have one */
     trg_u32 in;        /* where it begins in the input, bytes */
     trg_u32 placed;    /* where it begins among the placed bricks, in units of VOX_MARGIN bytes */
-    trg_u32 labels;    /* where its labels begin, bytes */
+    trg_u32 labels;    /* where its labels begin, bytes from the begin of the table of bricks */
     trg_u32 runs;      /* where the parents of its runs begin, words */
     trg_u32 bytes;     /* of a voxel in the input: 1 or 2 */
     trg_u32 is_signed; /* 2 bytes: int16 instead of uint16 */
@@ -97,6 +97,7 @@ enum vox_problem { /* why a brick cannot be labelled */
 struct vox_take_par {
     struct trg_span rows, values; /* bricks and brick_values of a batch */
     trg_u32 max_edge;
+    trg_u32 first_labels;         /* where those of the first brick begin, in these units: */
     trg_u32 placed, labels, runs; /* from one brick to the next, in the units of struct vox_brick */
     trg_u32 groups_each;          /* groups for one brick */
 };
