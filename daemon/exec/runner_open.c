@@ -216,8 +216,11 @@ int runner_open(const struct runner_setup *setup, struct runner **ret_runner)
     l->s = *setup;
     r = open_all(l);
     if (r < 0) {
-        log_error("lane", "cannot open a lane", "lane=\"%s\" error=\"%s\"", setup->name,
-                  strerror(-r));
+        log_error("lane",
+                  r == -ENOMEM ? "cannot open a lane; fewer lanes or slots, and smaller "
+                                 "batching.max_rois or clients.max_items need less memory"
+                               : "cannot open a lane",
+                  "lane=\"%s\" error=\"%s\"", setup->name, strerror(-r));
         runner_close(l);
         return r;
     }
