@@ -63,7 +63,7 @@ clients: {credits: $4, max_layer: 63, max_items: ${max_items:-65536}, shm_mbytes
 workers: {pinned_mbytes: ${pinned:-4096}}
 isolation: ${isolation:-process}
 devices: [$2]
-batching: {$3, max_kbytes: 65536}
+batching: {$3, max_kbytes: ${max_kbytes:-65536}}
 threads: {$threads}
 conditions: "${conditions:-}"
 ${security:+security: $security}

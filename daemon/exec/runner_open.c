@@ -218,7 +218,7 @@ int runner_open(const struct runner_setup *setup, struct runner **ret_runner)
     if (r < 0) {
         log_error("lane",
                   r == -ENOMEM ? "cannot open a lane; fewer lanes or slots, and smaller "
-                                 "batching.max_rois or clients.max_items need less memory"
+                                 "batching.max_rois and batching.max_kbytes need less memory"
                                : "cannot open a lane",
                   "lane=\"%s\" error=\"%s\"", setup->name, strerror(-r));
         runner_close(l);
