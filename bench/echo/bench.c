@@ -104,7 +104,7 @@ struct row { /* one figure of trigd beside that of another server */
 static void write_figure(struct bench *b, const char *size, const struct row *row,
                          const struct result *mine, const struct result *theirs)
 {
-    char command[160], crowd[32] = "", own[64] = "";
+    char command[160], crowd[32] = "", own[64] = "", threads[64] = "";
     const struct results out = {
         .bench = "echo", .command = command, .has_table = true, .json = options.out.json};
     const struct result_figure f = {.unit = row->unit,
@@ -115,12 +115,16 @@ static void write_figure(struct bench *b, const char *size, const struct row *ro
 
     if (options.clients > 1)
         snprintf(crowd, sizeof crowd, ", %u clients", options.clients);
-    if (options.shards || options.gather_threads)
+    if (options.shards || options.gather_threads) {
         snprintf(own, sizeof own, " --shards %u --gather-threads %u", options.shards,
                  options.gather_threads);
+        snprintf(threads, sizeof threads, ", %u shards, %u gather threads", options.shards,
+                 options.gather_threads);
+    }
     snprintf(command, sizeof command, "bench_echo --clients %u --io-threads %u%s", options.clients,
              options.io_threads, own);
-    result_report(&out, &f, mine, "%s, %s%s: %s", b->transport, size, crowd, row->figure);
+    result_report(&out, &f, mine, "%s, %s%s%s: %s", b->transport, size, crowd, threads,
+                  row->figure);
 }
 
 /* Says and writes how trigd's rate is beside another server's. */
