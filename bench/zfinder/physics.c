@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* zfinder_physics - the z-finder against the truth of simulated RoIs: fractions within 1 mm for the
- * preset `pure`, a scan for the best setting, and the distances for the plots.
+ * presets, a scan for the best setting, and the distances for the plots.
  *
  *     TRIGD_BUILD=build/release build/release/bench/zfinder_physics FOLDER [SEED]
  *
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "driver.h"
+#include "original.h"
 #include "result.h"
 #include "vertices.h"
 
@@ -46,8 +47,9 @@ static const struct {
 #define ROUNDS  2 /* of the scan through all parameters */
 
 struct setting {
-    const char *preset;  /* NULL: pure, with ... */
-    uint8_t at[N_KNOBS]; /* ... this value of each */
+    const char *preset;      /* NULL: pure, with ... */
+    uint8_t at[N_KNOBS];     /* ... this value of each */
+    const char *const *with; /* keys and values for a preset; NULL: none */
 };
 
 static bool configure(struct zf_config *c, const struct setting *s)
@@ -58,7 +60,8 @@ static bool configure(struct zf_config *c, const struct setting *s)
         settings[2 * k] = knobs[k].key;
         settings[2 * k + 1] = knobs[k].value[s->at[k]];
     }
-    return algo_configure(host.plugin, s->preset ? s->preset : "pure", settings, c) == 0;
+    return algo_configure(host.plugin, s->preset ? s->preset : "pure", s->with ? s->with : settings,
+                          c) == 0;
 }
 
 /* RoIs with the first vertex within 1 mm of the hard scatter; -1 when it failed. */
@@ -128,6 +131,19 @@ static struct setting scan(const struct sample *s)
     return best;
 }
 
+/* The settings of the preset atlas for which the original's answers are known, in the detector of
+ * the original. */
+static void tell_atlas(const struct sample *s)
+{
+    for (size_t k = 0; k < ORIGINAL_SETTINGS; k++) {
+        const struct original_setting *o = &original_settings[k];
+        char what[128];
+
+        snprintf(what, sizeof what, "preset atlas, %s", o->name);
+        tell(s, what, within_1mm(s, &(struct setting){.preset = "atlas", .with = o->with}, NULL));
+    }
+}
+
 /* The scan has its own RoIs, so that it is not tuned to those of the figures. */
 static bool measure(const char *name, uint64_t seed, uint32_t n, uint32_t n_tuning)
 {
@@ -144,6 +160,8 @@ static bool measure(const char *name, uint64_t seed, uint32_t n, uint32_t n_tuni
         tell(&s, "pure triplets, count all",
              within_1mm(&s, &(struct setting){.at = {2}}, "triplets"));
         tell(&s, "preset dense", within_1mm(&s, &(struct setting){.preset = "dense"}, "dense"));
+        if (strcmp(name, "phase2") != 0)
+            tell_atlas(&s);
         best = scan(&tuning);
         describe(&best, what, sizeof what);
         tell(&s, what, within_1mm(&s, &best, NULL));

@@ -208,7 +208,6 @@ static void impossible_parameters(void **state)
     }
 }
 
-/* What has no room is told, and what was in flight then does no harm. */
 /* n lines of as many points, 1 mm apart from z on, 0.1 rad apart from phi on. */
 static void add_lines(struct sample *s, uint32_t n, float phi, float z, uint32_t points)
 {

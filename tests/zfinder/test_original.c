@@ -11,25 +11,16 @@
 
 #include <cmocka.h>
 
+#include "original.h"
 #include "testing.h"
+#include "truth.h"
 
 #define SEED      15u
 #define SAME_MM   1e-3 /* the same vertex; the file is rounded to a tenth of this */
 #define ROIS_MOST 1000u
 
-static const struct setting {
-    const char *name, *triplet_mode, *per_slice, *charges, *central;
-} settings[] = {{"a histogram per slice, pairs", "0", "true", "true", "false"},
-                {"a histogram per slice, fast triplets", "1", "true", "true", "false"},
-                {"a histogram per slice, all triplets", "2", "true", "true", "false"},
-                {"one histogram, pairs", "0", "false", "true", "false"},
-                {"one histogram, fast triplets", "1", "false", "true", "false"},
-                {"one histogram, all triplets", "2", "false", "true", "false"},
-                {"as the tool declares it", "0", "false", "false", "true"}};
-#define N_SETTINGS (sizeof settings / sizeof *settings)
-
 struct golden { /* of one RoI; NAN: no vertex */
-    double z[N_SETTINGS], weight[N_SETTINGS];
+    double z[ORIGINAL_SETTINGS], weight[ORIGINAL_SETTINGS];
 };
 
 /* The answers for a sample; returns how many RoIs they are. */
@@ -51,7 +42,7 @@ static uint32_t read_golden(const char *sample, struct golden *ret)
             continue;
         assert_int_equal(strtoul(at + 1, &at, 10), n);
         assert_true(n < ROIS_MOST);
-        for (size_t k = 0; k < N_SETTINGS; k++) {
+        for (size_t k = 0; k < ORIGINAL_SETTINGS; k++) {
             const char *z = at + 1;
 
             ret[n].z[k] = *z == ',' ? NAN : strtod(z, &at);
@@ -65,29 +56,35 @@ static uint32_t read_golden(const char *sample, struct golden *ret)
     return n;
 }
 
-/* RoIs whose first vertex is the original's. */
+/* RoIs whose first vertex is the original's, with its weight. */
 static uint32_t count_same(const struct golden *want, size_t setting, const struct trg_result *r,
-                           uint32_t n, uint32_t *ret_weights)
+                           uint32_t n)
 {
     uint32_t same = 0;
 
-    *ret_weights = 0;
     for (uint32_t i = 0; i < n; i++) {
         const bool any = r[i].value[0] > 0;
 
         if (isnan(want[i].z[setting]))
             same += !any;
         else
-            same += any && fabs((double)r[i].value[1] - want[i].z[setting]) <= SAME_MM;
-        *ret_weights += any && (double)r[i].value[2] == want[i].weight[setting];
+            same += any && fabs((double)r[i].value[1] - want[i].z[setting]) <= SAME_MM &&
+                    (double)r[i].value[2] == want[i].weight[setting];
     }
     return same;
+}
+
+/* `part` of n RoIs, within four statistical errors: fewer than all may be asked for. */
+static void assert_part(uint32_t good, uint32_t n, double part)
+{
+    assert_true(fabs((double)good / n - part) <= 0.5 / n + 4 * sqrt(part * (1 - part) / n));
 }
 
 static void compare(const char *sample, uint32_t most, double goal)
 {
     struct golden *want = calloc(ROIS_MOST, sizeof *want);
     struct trg_result *r = calloc(ROIS_MOST, sizeof *r);
+    const bool is_high = strcmp(sample, "highlum") == 0;
     struct generated *g;
     uint32_t n;
 
@@ -97,19 +94,20 @@ static void compare(const char *sample, uint32_t most, double goal)
     assert_true(n > 0);
     n = n < most ? n : most;
     g = make_rois(sample, SEED, n);
-    for (size_t k = 0; k < N_SETTINGS; k++) {
-        const struct setting *s = &settings[k];
+    for (size_t k = 0; k < ORIGINAL_SETTINGS; k++) {
+        const struct original_setting *s = &original_settings[k];
         struct zf_config c;
-        uint32_t same, weights;
+        uint32_t same, good;
 
-        configure(&c, "atlas",
-                  SETTINGS("triplet_mode", s->triplet_mode, "histogram_per_slice", s->per_slice,
-                           "charge_aware", s->charges, "prefer_central", s->central));
+        configure(&c, "atlas", s->with);
         run_on(cpu(), &c, g, n, 32, r);
-        same = count_same(want, k, r, n, &weights);
-        print_message("%-8s %-40s %u of %u within 1 um, %u of the same weight\n", sample, s->name,
-                      same, n, weights);
+        same = count_same(want, k, r, n);
+        good = count_found(g, n, r).good;
+        print_message(
+            "%-8s %-40s %u of %u the original's (1 um, weight), %u within 1 mm of the truth\n",
+            sample, s->name, same, n, good);
         assert_true(same >= goal * n);
+        assert_part(good, n, s->found[is_high]);
     }
     generated_free(g, n);
     free(want);
