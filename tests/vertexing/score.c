@@ -149,7 +149,7 @@ void score_add(struct score *s, const struct event *e, const struct vx_answer *a
         if (found)
             add_residual(s, v, a, vertex_of[k]);
     }
-    for (uint32_t i = 0; i < a->n; i++)
+    for (uint32_t i = 0; e->n_vertices && i < a->n; i++)
         if (vx_type(a, i) == TRG_PRIMARY) {
             s->reconstructed++;
             s->false_ones += collision_of[i] == EVENT_NOBODY;

@@ -22,7 +22,7 @@ struct score {
     uint32_t events;
     uint32_t all, all_found, isolated, isolated_found, close, close_found;
     uint32_t pairs, near, near4; /* of two tracks or more; with a vertex of their own within 1 mm */
-    uint32_t reconstructed, false_ones;
+    uint32_t reconstructed, false_ones; /* of events whose truth has vertices */
     struct score_bin bin[SCORE_BINS];
     uint32_t b_decays, b_found; /* decays with two tracks or more; a candidate within 5 sigma */
 };
