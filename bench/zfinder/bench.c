@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_zfinder - RoIs per second of the z-finder plugin on every device, beside a serial
- * double-precision version, in one run: medians and ratios.  Times include the copies in and out
- * and the host's share, as a lane runs them (two or more batches in flight).
+/* bench_zfinder - RoIs per second of the z-finder plugin on every device, beside two programs of
+ * one core, in one run: a serial one in double precision as one would write it down, and the plugin
+ * itself on the CPU, which is the lean one.  Medians and ratios to both.  Times include the copies
+ * in and out and the host's share, as a lane runs them (two or more batches in flight).
  *
  *     TRIGD_BUILD=build/release build/release/bench/bench_zfinder [--quick] [--only BACKEND]
  *         [--json FILE] */
@@ -110,17 +111,26 @@ static double rate_serial(const struct zf_config *c, const struct sample *s, str
 
 /* ---------------------------------------------------------------- telling it */
 
+struct bases { /* RoIs/s of one core */
+    double serial, lean;
+};
+
 static void report(const struct sample *s, const struct mode *m, const char *device, uint32_t batch,
-                   const struct result *rates, double serial, double goal)
+                   const struct result *rates, const struct bases *base, double goal)
 {
     result_report(&out,
                   &(struct result_figure){.unit = "RoIs/s",
                                           .higher_is_better = true,
-                                          .goal = goal * serial,
+                                          .goal = goal * base->serial,
                                           .baseline = "serial double precision, one core",
-                                          .baseline_value = serial,
+                                          .baseline_value = base->serial,
                                           .device = device},
                   rates, "%s %s, %s, batch %u", s->name, m->name, device, batch);
+    if (base->lean > 0)
+        result_report_value(
+            &out, &(struct result_figure){.unit = "x", .higher_is_better = true, .device = device},
+            result_median(rates) / base->lean, result_spread(rates) / base->lean, rates->n,
+            "%s %s, %s, batch %u, over the plugin on one core", s->name, m->name, device, batch);
 }
 
 /* The results of a device are those of the CPU to the bit. */
@@ -133,9 +143,23 @@ static void compare(const struct trg_result *a, const struct trg_result *b, uint
         }
 }
 
+/* Rates of runs of about 0.15 s. */
+static struct result rates_on(struct trg_device *device, const struct zf_config *c,
+                              const struct sample *s, uint32_t lanes, uint32_t batch,
+                              struct trg_result *ret_results)
+{
+    const double once = rate_on(device, c, s, lanes, batch, 1, ret_results);
+    const uint32_t rounds = once > 0 ? (uint32_t)(0.15 * once / s->n / lanes) + 1 : 1;
+    struct result rates = {.n = 0};
+
+    for (uint32_t i = 0; i < n_runs; i++)
+        result_add(&rates, rate_on(device, c, s, lanes, batch, rounds, ret_results));
+    return rates;
+}
+
 static void measure_device(struct trg_device *device, const char *name, uint32_t lanes,
                            const struct zf_config *c, const struct sample *s, const struct mode *m,
-                           double serial, const struct trg_result *want)
+                           const struct bases *base, const struct trg_result *want)
 {
     static const uint32_t batches[] = {1, 16, 64, 256, 1024};
     struct trg_result *r = calloc(s->n, sizeof *r);
@@ -148,24 +172,20 @@ static void measure_device(struct trg_device *device, const char *name, uint32_t
     if (!strcmp(info.backend, "cuda"))
         goal = !strcmp(s->name, "lowlum") ? 1 : m->triplet_mode[0] == '0' ? 35 : 20;
     for (uint32_t b = 0; b < sizeof batches / sizeof *batches; b++) {
-        struct result rates = {.n = 0};
-        double once;
-        uint32_t rounds;
+        struct result rates;
 
         if ((info.is_host && batches[b] != 64) || batches[b] > s->n)
             continue;
-        once = rate_on(device, c, s, lanes, batches[b], 1, r);
-        rounds = once > 0 ? (uint32_t)(0.15 * once / s->n / lanes) + 1 : 1;
-        for (uint32_t i = 0; i < n_runs; i++)
-            result_add(&rates, rate_on(device, c, s, lanes, batches[b], rounds, r));
-        report(s, m, name, batches[b], &rates, serial, goal);
+        rates = rates_on(device, c, s, lanes, batches[b], r);
+        report(s, m, name, batches[b], &rates, base, goal);
         compare(r, want, s->n);
     }
     free(r);
 }
 
 static void measure_all_devices(const struct zf_config *c, const struct sample *s,
-                                const struct mode *m, double serial, const struct trg_result *want)
+                                const struct mode *m, const struct bases *base,
+                                const struct trg_result *want)
 {
     struct algo_place place[ALGO_PLACES_MAX];
     const uint32_t n = algo_host_places(&host, only, place);
@@ -176,10 +196,11 @@ static void measure_all_devices(const struct zf_config *c, const struct sample *
         char name[160];
 
         snprintf(name, sizeof name, "%s, %.20s, 1 lane", p->backend, p->info.name);
-        measure_device(p->device, name, 1, c, s, m, serial, want);
+        if (!p->info.is_host) /* the CPU's is the lean program */
+            measure_device(p->device, name, 1, c, s, m, base, want);
         snprintf(name, sizeof name, "%s, %.20s, %u lanes", p->backend, p->info.name, more);
         if (p->info.is_host || !strcmp(p->backend, "cuda"))
-            measure_device(p->device, name, more, c, s, m, serial, want);
+            measure_device(p->device, name, more, c, s, m, base, want);
     }
 }
 
@@ -190,7 +211,8 @@ static void measure(const struct sample *s, const struct mode *m)
     struct trg_result *want = calloc(s->n, sizeof *want);
     struct trg_device *cpu;
     struct result rates = {.n = 0};
-    double base, *z = calloc(s->n, sizeof *z);
+    struct bases base = {0};
+    double *z = calloc(s->n, sizeof *z);
     uint32_t close = 0;
 
     if (algo_configure(host.plugin, "pure",
@@ -199,14 +221,16 @@ static void measure(const struct sample *s, const struct mode *m)
         exit(1);
     for (uint32_t i = 0; i < n_runs; i++)
         result_add(&rates, rate_serial(&c, s, serial, z));
-    base = result_median(&rates);
-    rate_on(cpu, &c, s, 1, 64, 1, want);
+    base.serial = result_median(&rates);
+    report(s, m, "serial, double precision, 1 core", 1, &rates, &base, 0);
+    rates = rates_on(cpu, &c, s, 1, 64, want);
+    report(s, m, "lean: the plugin on 1 core", 64, &rates, &base, 0);
+    base.lean = result_median(&rates);
     for (uint32_t i = 0; i < s->n; i++)
         close += fabs((double)want[i].value[1] - z[i]) < 0.5;
-    report(s, m, "serial, double precision, 1 core", 1, &rates, base, 0);
     printf("%-8s %-9s the same vertex (0.5 mm) as serial: %u of %u\n", s->name, m->name, close,
            s->n);
-    measure_all_devices(&c, s, m, base, want);
+    measure_all_devices(&c, s, m, &base, want);
     serial_free(serial);
     free(want);
     free(z);
