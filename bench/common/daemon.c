@@ -107,6 +107,21 @@ double bench_daemon_number(const struct bench_daemon *d, const char *command, co
     return value;
 }
 
+double bench_daemon_behind(const struct bench_daemon *d, const char *command, const char *text)
+{
+    char *answer = NULL;
+    const char *at;
+    double value = -1;
+
+    if (talk(d->control, command, ANSWER_S, &answer) < 0)
+        return -1;
+    at = strstr(answer, text);
+    if (at)
+        value = strtod(at + strlen(text), NULL);
+    free(answer);
+    return value;
+}
+
 int bench_daemon_order(const struct bench_daemon *d, const char *command)
 {
     char *answer = NULL;

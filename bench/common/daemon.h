@@ -33,6 +33,8 @@ void bench_daemon_stop(struct bench_daemon *d);
  * does not say. */
 double bench_daemon_number(const struct bench_daemon *d, const char *command, const char *row,
                            const char *column);
+/* The number behind a text in a command's answer; < 0: the daemon does not say. */
+double bench_daemon_behind(const struct bench_daemon *d, const char *command, const char *text);
 /* Carries out a command.  -EIO: its answer is an error, which goes to stderr. */
 int bench_daemon_order(const struct bench_daemon *d, const char *command);
 #endif

@@ -46,6 +46,15 @@ double result_spread(const struct result *r)
     return s.n ? 0.5 * (s.run[s.n - 1] - s.run[0]) : 0;
 }
 
+double result_median_error(const struct result *r)
+{
+    const struct result s = sorted(r);
+    const double below = 0.5 * (s.n - 1.96 * sqrt(s.n)); /* so many runs are below the interval */
+    const uint32_t low = below > 1 ? (uint32_t)below - 1 : 0;
+
+    return s.n ? 0.5 * (s.run[s.n - 1 - low] - s.run[low]) : 0;
+}
+
 double result_quantile(double *values, size_t n, double q)
 {
     qsort(values, n, sizeof *values, by_size);

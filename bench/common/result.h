@@ -18,6 +18,9 @@ struct result { /* one figure, measured several times */
 void result_add(struct result *r, double value);
 /* The median of the runs; 0 without any. */
 double result_median(const struct result *r);
+/* Half of the 95 % confidence interval of the median, from the order of the runs alone; up to five
+ * runs: result_spread. */
+double result_median_error(const struct result *r);
 /* Half of the distance from the smallest to the largest run. */
 double result_spread(const struct result *r);
 

@@ -16,9 +16,9 @@
 #define NAP_LONG_NS  1000000  /* when it has been taken for a while, */
 #define TAKEN_NS     20000000 /* which is this */
 #define PAUSE_NAP_NS 5000000
-#define NAPS_FROM_US 30   /* slices that last longer are slept through in part, */
-#define LONG_US      1000 /* and those that last much longer nearly whole */
-#define SAY_NS       (100 * NS_PER_MS)
+#define NAPS_FROM_US 30               /* slices that last longer are slept through in part, */
+#define LONG_US      1000             /* and those that last much longer nearly whole */
+#define SAY_NS       (10 * NS_PER_MS) /* bench_guests counts steps by it */
 
 struct guest_run {
     struct guest_run_setup s;
@@ -29,7 +29,7 @@ struct guest_run {
     bool is_host;
     bool is_new;       /* something has happened since the last checkpoint */
     double mean_us;    /* of the last slices */
-    uint64_t ns;       /* in slices */
+    uint64_t ns;       /* in slices, what the device did for others meanwhile included */
     uint64_t saved_ns; /* when */
     uint64_t said_ns;
     uint64_t taken_ns;      /* since when the device is taken; 0: it is free */
