@@ -137,6 +137,7 @@ class Daemon(unittest.TestCase):
         self.assertRegex(self.run_file("run4.roi", ipc), r"stream +debug +1 ")
         self.stop()
         self.check_phantom()
+        self.check_models()
         self.check_pictures()
         self.check_values()
         self.check_ct()
@@ -174,6 +175,16 @@ class Daemon(unittest.TestCase):
         self.done("trigmodel", "picture", self.path("phantom.nii.gz"), self.path("labels.nii"), self.path("slices.png"))
         with open(self.path("slices.png"), "rb") as f:
             self.assertEqual(struct.unpack(">4sII", f.read(24)[12:]), (b"IHDR", 3 * 128 + 18, 2 * 128))
+
+    def check_models(self):
+        """From a decision to the models that made it."""
+        (key,) = {f"{roi.decision.conditions_key:016x}" for roi in trigd.RoiFile(self.labels(1))}
+        out = self.done("trigmodel", "which", self.path(f"state/sets/conditions-{key}.yaml"), MODEL)
+        self.assertEqual(out.split("\n")[0], f"conditions_key  {key} without other conditions")
+        with open(MODEL, encoding="utf-8") as f:
+            self.assertEqual(out.split("\n")[3], f"model 2         phantom, hash {f.read().split()[-1]} ({MODEL})")
+        with open(self.path("conditions.yaml"), encoding="utf-8") as f:
+            self.assertIn(f"conditions: {key}", f.read())
 
     def slices(self, path):
         """The images of `trigctl event` of the first volume, as arrays of RGB, rows from below."""
@@ -238,12 +249,18 @@ class Daemon(unittest.TestCase):
         self.copy("mha.roi", "run3.roi", lambda i, roi: setattr(roi, "run", 3))
 
     def check_ct(self):
-        self.done("trigmodel", "assemble", self.labels(3), self.path("labels.nii"), "--step", "phantom")
-        self.done("trigvoxels", "--low", "-1000", "--width", "2000", MODEL, self.path("ct.mha"), self.path("bits"))
-        bits = numpy.fromfile(self.path("bits"), "u1").reshape(40, 33, 9)
-        want = numpy.unpackbits(bits, axis=2, bitorder="little")[:, :, :70]
-        self.same("labels.nii", want.tobytes())
-        self.assertTrue(0 < want.sum() < want.size)
+        """Bricks of 16 bits, and the same file out of core: raw, MetaImage, and NIfTI made of it."""
+        self.done("trigmodel", "assemble", self.labels(3), self.path("bricks.nii"), "--step", "phantom", "--like",
+                  self.path("ct.mha"))
+        with open(self.path("bricks.nii"), "rb") as f:
+            labels = f.read()[352:]
+        self.assertTrue(0 < sum(labels) < len(labels))
+        for name in ("ct.mha", "mha.nii"):
+            self.done("trigvoxels", "--low", "-1000", "--width", "2000", MODEL, self.path(name), self.path("bits"))
+            self.done("trigmodel", "volume", self.path(name), self.path("bits"), self.path("labels.nii"))
+            self.same("labels.nii", labels)
+        self.done("trigmodel", "volume", self.path("ct.bin"), self.path("bits"), self.path("labels.nii"), "--size", "70,33,40")
+        self.same("labels.nii", labels)
 
     def make_bad(self):
         """One brick has lost its halo."""

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """trigmodel: imported models give the labels of their trainers' own predictions (golden/, made by
-bench/voxels/make-golden), what is refused and how, the trainer against exhaustive search, volumes."""
+`bench/voxels/peers VENV golden FOLDER`), what is refused and how, the trainer against exhaustive search, volumes."""
 import gzip
 import json
 import math
@@ -143,6 +143,40 @@ class Magnitude(unittest.TestCase):
                 self.assertEqual(model.at_most("s", math.nextafter(t, math.inf), single, True), s)
 
 
+class Conditions(unittest.TestCase):
+    def setUp(self):
+        self.models = [model.Model("a", 5, [("v", 3, -4, 4), ("v", 3, -1, 2), ("x", 70000, 1, 9)]),
+                       model.Model("b", 0, [("s", 100, 7, -7)])]
+
+    def test_rows(self):
+        """Equal thresholds are one stump, constant ones are in the bias; what is written is what is read."""
+        rows = [(0, 3, 255, 6, 6), (0, 3, 3, -5, 6), (1, 3, 255, 0, 0), (1, 7, 100, 7, -7)]
+        text = model.conditions(self.models)
+        self.assertEqual(model.parse_conditions(text), rows)
+        other = "other:\n    model: [9]\n"
+        self.assertEqual(model.parse_conditions(text + "  " + other), rows)
+        self.assertIn(f"conditions: {model.conditions_key(rows):016x}", text)
+        self.assertNotEqual(model.conditions_key(rows), model.conditions_key(rows[::-1]))
+        for wrong in ("conditions: {}\n", text.replace("left: [6, ", "left: ["), text.replace("left: [6", "left: [6000000000"),
+                      text.replace("left: [6", "left: [six")):
+            with self.assertRaises(model.ModelError):
+                model.parse_conditions(wrong)
+
+    def test_which(self):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = []
+            for m in self.models:
+                paths.append(os.path.join(folder, m.name + ".model"))
+                with open(paths[-1], "w", encoding="utf-8") as f:
+                    f.write(m.text())
+            tool = [sys.executable, os.path.join(TOOL, "trigmodel")]
+            file = os.path.join(folder, "c.yaml")
+            subprocess.run([*tool, "conditions", *paths, "-o", file], check=True)
+            out = subprocess.run([*tool, "which", file, paths[1]], text=True, capture_output=True, check=True).stdout
+        self.assertRegex(out, r"conditions_key  [0-9a-f]{16} without other conditions\nmodel 0 +none of the given ones\n"
+                              rf"model 1 +b, hash {self.models[1].text().split()[-1]} \(.*b\.model\)\n$")
+
+
 class Training(unittest.TestCase):
     def test_first_stump(self):
         """The first stump is the best of all, by trying them all."""
@@ -214,6 +248,76 @@ class Volumes(unittest.TestCase):
         done = self.run_tool("volume", self.path, labels, out)
         self.assertEqual(done.returncode, 1)
         self.assertIn("it has 11 bytes; labels of 9 x 2 x 3 voxels as bits have 12", done.stderr)
+
+    def write(self, name, data):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "wb") as f:
+            f.write(data)
+        return path
+
+    def labelled(self, *args):
+        """The file that `trigmodel volume` writes of a volume of 9 x 2 x 3 voxels, random labels, and its values."""
+        rng = random.Random(13)
+        want = bytes(rng.randrange(2) for _ in range(54))
+        rows = [want[at:at + 9] + bytes(7) for at in range(0, 54, 9)]
+        bits = bytes(sum(row[8 * b + k] << k for k in range(8)) for row in rows for b in range(2))
+        out = os.path.join(self.folder.name, "l.nii")
+        done = self.run_tool("volume", args[0], self.write("l.bits", bits), out, *args[1:])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        made = volumes.read(out)
+        self.assertEqual((made.n, made.values), ((9, 2, 3), want))
+        return made.header
+
+    def test_sources_of_labels(self):
+        """Whatever trigvoxels labels: 16 bits in both byte orders, MetaImage, raw voxels.  The place in space is kept."""
+        for order, kind in (("<", 4), (">", 512), (">", 4)):
+            header = bytearray(348)
+            struct.pack_into(order + "i", header, 0, 348)
+            struct.pack_into(order + "8h", header, 40, 3, 9, 2, 3, 1, 1, 1, 1)
+            struct.pack_into(order + "hh", header, 70, kind, 16)
+            struct.pack_into(order + "8f", header, 76, 1, 0.5, 0.75, 2, 1, 1, 1, 1)
+            struct.pack_into(order + "f", header, 108, 352.0)
+            header[344:348] = b"n+1\0"
+            made = self.labelled(self.write("w.nii", bytes(header) + bytes(4 + 108)))
+            self.assertEqual(struct.unpack_from(order + "3f", made, 80), (0.5, 0.75, 2))
+            self.assertEqual(struct.unpack_from(order + "hh", made, 70), (2, 8))
+        self.assertEqual(self.labelled(self.write("v.raw", bytes(108)), "--size", "9,2,3")[40:48], struct.pack("<4h", 3, 9, 2, 3))
+        # x along the patient's left, y upwards, z to the back: steps of 0.5, 0.75 and 2 mm
+        text = (b"ObjectType = Image\nNDims = 3\nDimSize = 9 2 3\nElementSpacing = 0.5 0.75 2\nOffset = 10 20 30\n"
+                b"TransformMatrix = 1 0 0 0 0 1 0 1 0\nElementType = MET_SHORT\nElementDataFile = LOCAL\n")
+        made = self.labelled(self.write("v.mha", text + bytes(range(108))))
+        self.assertEqual(struct.unpack_from("<3f", made, 80), (0.5, 0.75, 2))
+        self.assertEqual(struct.unpack_from("<hh", made, 252), (0, 1))
+        self.assertEqual(struct.unpack_from("<12f", made, 280), (-0.5, 0, 0, -10, 0, 0, -2, -20, 0, 0.75, 0, 30))
+
+    def test_sources_refused(self):
+        bits, out = self.write("l.bits", bytes(12)), os.path.join(self.folder.name, "l.nii")
+        for path, sentence in ((self.write("a.mha", b"NDims = 3\n"), "it is not MetaImage of three dimensions: DimSize is wanted"),
+                               (self.write("b.mhd", b"DimSize = 9 two 3\n"), "DimSize has 3 numbers in MetaImage"),
+                               (self.write("c.nii", b""), "it is not a single file of NIfTI-1"),
+                               (self.path + ".none", "No such file or directory")):
+            done = self.run_tool("volume", path, bits, out)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(sentence, done.stderr)
+        for size, sentence in (("9,2", "9,2: X,Y,Z is allowed, such as 128,128,128"),
+                               ("32768,1,1", "NIfTI-1 has room for 32767 voxels along an axis; there are 32768 x 1 x 1")):
+            self.assertIn(sentence, self.run_tool("volume", self.path, bits, out, "--size", size).stderr)
+        self.assertFalse(os.path.exists(out))
+
+    @unittest.skipUnless(sys.platform == "linux", "limits of memory are those of Linux")
+    def test_more_than_memory(self):
+        """A volume of 256 MiB, whose labels have 32 MiB, in 48 MiB of memory."""
+        raw, bits = (os.path.join(self.folder.name, name) for name in ("big.raw", "big.bits"))
+        for path, size in ((raw, 1 << 28), (bits, 1 << 25)):
+            with open(path, "wb") as f:
+                f.truncate(size)
+        code = ("import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_DATA, (48 << 20,) * 2); "
+                "runpy.run_path(sys.argv[0], run_name='__main__')")
+        tool, out = os.path.join(TOOL, "trigmodel"), os.path.join(self.folder.name, "big.nii")
+        done = subprocess.run([sys.executable, "-c", f"import sys; sys.argv = sys.argv[1:]; sys.path.insert(0, {TOOL!r}); " + code, tool,
+                               "volume", raw, bits, out, "--size", "512,512,1024"], text=True, capture_output=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(os.path.getsize(out), 352 + (1 << 28))
 
     def test_show(self):
         done = self.run_tool("show", os.path.join(HERE, "..", "..", "plugins", "voxels", "models",

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Volumes put together from bricks: of RoI files that hold their voxels, or of streams with the labels that a
-step made.  Needs the package trigd (docs/python.md) and numpy."""
+step made.  Needs the package trigd (docs/python.md) and numpy.  The volume lies in a mapped file meanwhile, so it may be larger
+than the memory."""
+import tempfile
+
 from model import ModelError
 
 
@@ -62,32 +65,39 @@ def rois_of(trigd, path, step):
                          "the menu has to keep them: keep: [{stream: S, products: [STEP]}]")
 
 
-def assemble(path, step, volume):
-    """(n, values in the order z, y, x) of volume number `volume` in the order of the file; step None: the voxels."""
+def room(numpy, folder, shape, dtype):
+    """An array of zeros in a file of the folder that has no name."""
+    with tempfile.TemporaryFile(dir=folder) as file:
+        return numpy.memmap(file, dtype, "w+", shape=tuple(shape))
+
+
+def assemble(path, step, volume, folder):
+    """Values in the order z, y, x of volume number `volume` in the order of the file; step None: the voxels."""
     numpy, trigd = package()
-    whole, there, number = None, None, 0
+    whole, there, number, missing = None, None, 0, 0
     try:
         for roi in rois_of(trigd, path, step):
             row, part = labels_of(numpy, roi, step) if step else values_of(numpy, roi)
             n, at = [int(v) for v in row["volume"]], [int(o) for o in row["origin"]]
-            place = tuple(slice(o, o + size) for o, size in zip(at[::-1], part.shape))
+            here = tuple(slice(o, o + size) for o, size in zip(at[::-1], part.shape))
             if whole is None:
-                whole, there = numpy.zeros(n[::-1], part.dtype), numpy.zeros(n[::-1], bool)
+                whole, there = room(numpy, folder, n[::-1], part.dtype), room(numpy, folder, n[::-1], bool)
+                missing = whole.size
             elif list(whole.shape[::-1]) != n:
                 raise ModelError(f"{where(roi)} is of a volume of {n[0]} x {n[1]} x {n[2]} voxels, those before it are not")
-            if number < volume:
-                there[place] = True
-            elif there[place].any():
+            known = int(there[here].sum())
+            if known and number == volume:
                 raise ModelError(f"{where(roi)}: its brick at {at[0]}, {at[1]}, {at[2]} is there twice")
-            else:
-                whole[place], there[place] = part, True
-            if there.all():
+            if number == volume:
+                whole[here] = part
+            there[here] = True
+            missing -= part.size - known
+            if not missing:
                 if number == volume:
                     return whole
-                number, there[:] = number + 1, False
-    except ValueError as error:
+                number, there[:], missing = number + 1, False, whole.size
+    except (ValueError, OSError) as error:
         raise ModelError(str(error)) from None
     if whole is None:
         raise ModelError(f"{path} holds no bricks")
-    raise ModelError(f"{path}: {int((~there).sum())} voxels of volume {number} are in no brick; a stream holds accepted RoIs "
-                     "only")
+    raise ModelError(f"{path}: {missing} voxels of volume {number} are in no brick; a stream holds accepted RoIs only")

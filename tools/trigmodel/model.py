@@ -157,21 +157,60 @@ def parse(text):
 # ---------------------------------------------------------------- as a condition
 
 
+TABLE = "voxel_models"
+TABLE_HASH = 0xb31d077af9d5bcc6  # of its declaration, collections/voxel_models.yaml
+COLUMNS = (("model", "B"), ("feature", "B"), ("at_most", "i"), ("left", "i"), ("right", "i"))
+
+
+def rows_of(number, m):
+    """The stumps of model `number`, merged; the bias is a constant stump."""
+    c = m.merged()
+    if not c.stumps and not c.bias:
+        raise ModelError(f"the model {m.name} has no stump that is not 0")
+    return [(number, FEATURES.index("v"), HIGHEST["v"], c.bias, c.bias),
+            *((number, FEATURES.index(f), at_most, left, right) for f, at_most, left, right in c.stumps)]
+
+
+def conditions_key(rows):
+    """The key that decisions carry where a menu needs no other conditions (docs/conditions.md)."""
+    data = struct.pack("<QI", TABLE_HASH, len(rows))
+    for (_, kind), column in zip(COLUMNS, zip(*rows)):
+        data += struct.pack(f"<{len(rows)}{kind}", *column)
+    return fnv1a(b"%s %016x\n" % (TABLE.encode(), fnv1a(data)))
+
+
 def conditions(models):
-    """A file of conditions with the stumps of models 0, 1, ..., merged; the bias is a constant stump."""
-    rows = []
-    for number, m in enumerate(models):
-        c = m.merged()
-        if not c.stumps and not c.bias:
-            raise ModelError(f"the model {m.name} has no stump that is not 0")
-        rows.append((number, FEATURES.index("v"), HIGHEST["v"], c.bias, c.bias))
-        rows.extend((number, FEATURES.index(f), at_most, left, right) for f, at_most, left, right in c.stumps)
-    lines = ["# SPDX-License-Identifier: Apache-2.0", "# Made by trigmodel conditions."]
+    """A file of conditions with the stumps of models 0, 1, ..."""
+    rows = [row for number, m in enumerate(models) for row in rows_of(number, m)]
+    lines = ["# SPDX-License-Identifier: Apache-2.0", "# Made by trigmodel conditions.",
+             f"#   conditions_key of decisions, without other conditions: {conditions_key(rows):016x}"]
     lines += [f"#   model {number}: {m.name}, hash {m.text().split()[-1]}" for number, m in enumerate(models)]
-    lines += ["conditions:", "  voxel_models:"]
-    for name, column in zip(("model", "feature", "at_most", "left", "right"), zip(*rows)):
+    lines += ["conditions:", f"  {TABLE}:"]
+    for (name, _), column in zip(COLUMNS, zip(*rows)):
         lines.append(f"    {name}: [{', '.join(map(str, column))}]")
     return "\n".join(lines) + "\n"
+
+
+def parse_conditions(text):
+    """The rows of a file that `trigmodel conditions`, `trigctl dump conditions` or a daemon wrote."""
+    found, inside = {}, False
+    for line in text.split("\n"):
+        name, colon, values = line.strip().partition(":")
+        if colon and not values.strip():
+            inside = name == TABLE
+        elif inside and colon:
+            try:
+                found[name] = [int(word) for word in values.strip().strip("[]").split(",")]
+            except ValueError:
+                raise ModelError(f"{TABLE}.{name} is no list of whole numbers") from None
+    if sorted(found) != sorted(name for name, _ in COLUMNS) or len({len(column) for column in found.values()}) != 1:
+        raise ModelError(f"it has no conditions {TABLE} with columns of one length: {' '.join(name for name, _ in COLUMNS)}")
+    rows = list(zip(*(found[name] for name, _ in COLUMNS)))
+    try:
+        conditions_key(rows)
+    except struct.error:
+        raise ModelError(f"{TABLE} has a number that its column does not hold") from None
+    return rows
 
 
 # ---------------------------------------------------------------- from a trainer's floats

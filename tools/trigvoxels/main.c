@@ -76,9 +76,9 @@ static int parse(struct options *o, int argc, char **argv)
     const struct arg_program program = {
         .name = "trigvoxels",
         .version = TRIGD_VERSION,
-        .summary =
-            "labels a volume of voxels (.nii, .nii.gz, raw) with a model of trigmodel; LABELS "
-            "gets bits, which `trigmodel volume` turns into NIfTI",
+        .summary = "labels a volume of voxels (.nii, .nii.gz, .mha, .mhd; raw with --size) with a "
+                   "model of "
+                   "trigmodel; LABELS gets bits, which `trigmodel volume` turns into NIfTI",
         .usage = "[OPTION ...] MODEL VOLUME [LABELS]\ncomponents LABELLED-VOLUME",
         .table = table};
     long value = 0;
