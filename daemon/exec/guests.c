@@ -205,7 +205,9 @@ static void note_end(struct guest *g, bool was_in_call)
         g->ends = 0;
     g->ends++;
     g->where = ABSENT;
-    if (was_in_call)
+    if (atomic_load(&g->page->state) == GUEST_FAILED) /* before: a fault that ended both */
+        disable(g, strerror(-atomic_load(&g->page->error)));
+    else if (was_in_call)
         disable(g, "its worker ended while the guest's code ran");
     else if (g->ends >= ENDS_MAX)
         disable(g, "its worker ended again and again");

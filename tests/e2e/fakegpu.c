@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fakegpu - a backend for tests: eight "GPUs" that are the host's CPU, with memory of their own,
- * and take 2 ms for a batch. GPU n is lost while the file n of the folder $FAKEGPU_LOST exists.
- * tests/faults lets each call fail. */
+ * and take 2 ms for a batch. GPU n is lost while the file n of the folder $FAKEGPU_LOST exists,
+ * and the context of process p on it while the file n.p does.  tests/faults lets each call fail. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -27,6 +27,9 @@ static int is_lost(uint32_t index)
     if (!folder)
         return 0;
     snprintf(path, sizeof path, "%s/%u", folder, index);
+    if (access(path, F_OK) == 0)
+        return 1;
+    snprintf(path, sizeof path, "%s/%u.%ld", folder, index, (long)getpid());
     return access(path, F_OK) == 0;
 }
 

@@ -327,37 +327,112 @@ static void it_is_done(void **state)
     link_end_well(&s, &l);
 }
 
-/* On a GPU it shares a worker with the lanes: a crash ends that, the guest is disabled, and RoIs in
- * flight are tried again without it. */
-static void a_crash_on_a_gpu_is_charged_to_no_roi(void **state)
+#define ONE_GPU "devices: [{backend: cuda, lanes: 1, slots: 2}]\n" ONE_BATCH PATIENT
+#define GPU_GUEST(more)                                                                          \
+    "guests:\n  - {guest: v, plugin: visitor, backend: cuda, start: false, checkpoint_s: 0" more \
+    "}\n"
+
+static const char stalling_menu[] =
+    "name: guests\n"
+    "streams: [physics]\n"
+    "steps: [{name: f, plugin: fault, params: {stall_ms: 1000}}]\n"
+    "chains: [{name: c, id: 1, steps: [{step: f}], streams: [physics]}]\n";
+
+static void open_on_gpu(struct server *s, struct link *l, const char *config)
 {
+    char lost[200];
+
+    assert_int_equal(setenv("TRIGD_TEST_BACKENDS", "test-backends", 1), 0);
+    server_prepare(s, config, stalling_menu);
+    assert_int_equal(unsetenv("TRIGD_TEST_BACKENDS"), 0);
+    snprintf(lost, sizeof lost, "%s/state/guests/v", s->folder);
+    assert_int_equal(setenv("FAKEGPU_LOST", lost, 1), 0);
+    server_spawn(s);
+    assert_int_equal(unsetenv("FAKEGPU_LOST"), 0);
+    link_open(l, s);
+    link_hello(l, "guests", 0);
+}
+
+/* What a guest does that waits for it. */
+static void let_it(const struct server *s)
+{
+    char path[200];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/state/guests/v/go", s->folder);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(fclose(f), 0);
+}
+
+struct gpu_case {
+    const char *guest, *why;
+    bool waits;          /* for let_it; otherwise it happens 600 ms after the slice began */
+    unsigned long tried; /* RoIs that the worker's end or the fault takes along */
+};
+
+/* A batch stalls in its lane and another one waits behind it when the guest, in a slice that began
+ * before, ends the worker that it shares with them, or the context on the device. */
+static void fault_beside_batches(const struct gpu_case *c)
+{
+    char config[1024];
     struct server s;
     struct link l;
-    uint64_t token = 100;
 
-    (void)state;
-    assert_int_equal(setenv("TRIGD_TEST_BACKENDS", "test-backends", 1), 0);
-    workers_open(&s, &l,
-                 "devices: [{backend: cuda, lanes: 1}]\n" ONE_BATCH PATIENT
-                 "guests:\n  - {guest: v, plugin: visitor, backend: cuda, when: idle, start: false,"
-                 " params: {fault: crash, at: 5}}\n");
-    send_batches(&l, &token, 2);
+    snprintf(config, sizeof config, "%s%s", ONE_GPU, c->guest);
+    open_on_gpu(&s, &l, config);
     free(server_ask(&s, "guest start v"));
-    send_batches(&l, &token, 10);
+    await_slices(&s, 5);
+    workers_send(&l, 100, 3, FAULT_STALL);
+    workers_send(&l, 200, WORKERS_BATCH, 0);
+    server_wait_counter(&s, "in_flight", 2 * WORKERS_BATCH);
+    workers_nap(300); /* until the lane has them */
+    if (c->waits)
+        let_it(&s);
     await_state(&s, "disabled");
+    expect_why(&s, c->why);
+    workers_expect(&l, 100, WORKERS_BATCH, 0);
+    workers_expect(&l, 200, WORKERS_BATCH, 0);
     workers_wait(&s, "cuda:0/1", "restarts", 1);
-    send_batches(&l, &token, 3);
+    assert_int_equal(server_counter(&s, "retried"), c->tried);
+    workers_send(&l, 300, WORKERS_BATCH, 0);
+    workers_expect(&l, 300, WORKERS_BATCH, 0);
+    assert_int_equal(server_counter(&s, "retried"), c->tried);
     assert_int_equal(server_counter(&s, "poison"), 0);
     assert_int_equal(server_counter(&s, "failed"), 0);
     assert_int_equal(number(&s, "disabled"), 1);
     link_end_well(&s, &l);
-    workers_open(&s, &l,
-                 "devices: [{backend: cuda, lanes: 1}]\n" ONE_BATCH PATIENT
-                 "guests:\n  - {guest: v, plugin: visitor, backend: cuda, when: partition}\n");
-    await_state(&s, "disabled"); /* this one cannot be divided */
+}
+
+/* On a GPU it shares a worker with the lanes: the guest is disabled, and RoIs in flight are tried
+ * again without it. */
+static void a_fault_on_a_gpu_is_charged_to_no_roi(void **state)
+{
+    static const struct gpu_case cases[] = {
+        {GPU_GUEST(", hang_ms: 60000, params: {fault: crash, at: 5, waits: true}"),
+         "its worker ended while the guest's code ran", true, 2 * WORKERS_BATCH},
+        {GPU_GUEST(", hang_ms: 600, params: {fault: hang, at: 5}"),
+         "a slice took longer than hang_ms", false, 2 * WORKERS_BATCH},
+        /* the first batch was past its kernels */
+        {GPU_GUEST(", hang_ms: 60000, params: {fault: lose, at: 5, waits: true}"), "No such device",
+         true, WORKERS_BATCH}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        fault_beside_batches(&cases[i]);
+}
+
+static void a_gpu_that_cannot_be_divided(void **state)
+{
+    struct server s;
+    struct link l;
+
+    (void)state;
+    open_on_gpu(&s, &l, ONE_GPU GPU_GUEST(", when: partition"));
+    free(server_ask(&s, "guest start v"));
+    await_state(&s, "disabled");
     expect_why(&s, "not supported");
     link_end_well(&s, &l);
-    assert_int_equal(unsetenv("TRIGD_TEST_BACKENDS"), 0);
 }
 
 int main(void)
@@ -370,7 +445,8 @@ int main(void)
                                        cmocka_unit_test(faults_disable_it),
                                        cmocka_unit_test(a_disk_that_is_full),
                                        cmocka_unit_test(it_is_done),
-                                       cmocka_unit_test(a_crash_on_a_gpu_is_charged_to_no_roi)};
+                                       cmocka_unit_test(a_fault_on_a_gpu_is_charged_to_no_roi),
+                                       cmocka_unit_test(a_gpu_that_cannot_be_divided)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

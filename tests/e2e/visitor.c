@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* visitor - a guest for tests: it counts its slices, keeps the count in its folder, and misbehaves
- * where its parameters say so. */
+ * where its parameters say so, at once or when a file `go` appears in its folder. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "trigd/plugin.h"
 
-enum fault { NONE, FAIL_OPEN, GREEDY, CRASH, HANG, FAIL, FAIL_SAVE };
+enum fault { NONE, FAIL_OPEN, GREEDY, CRASH, HANG, FAIL, FAIL_SAVE, LOSE };
 
 struct config {
-    uint32_t fault, at, until;
+    uint32_t fault, at, until, waits;
 };
 
 struct trg_algo {
     const struct config *config;
     struct trg_buffer *buffer;
     unsigned long count;
-    char path[512];
+    char folder[500], path[520];
 };
 
 static void visitor_close(struct trg_algo *a)
@@ -43,7 +44,8 @@ static int visitor_open(const struct trg_host *host, const void *config, struct 
     if (!a)
         return -ENOMEM;
     a->config = config;
-    snprintf(a->path, sizeof a->path, "%.500s/count", setup->folder);
+    snprintf(a->folder, sizeof a->folder, "%s", setup->folder);
+    snprintf(a->path, sizeof a->path, "%s/count", a->folder);
     f = fopen(a->path, "r");
     if (f) {
         r = fscanf(f, "%lu", &a->count) == 1 ? 0 : -EBADMSG;
@@ -76,12 +78,36 @@ static void work(double us)
            us);
 }
 
+/* A kernel that faults takes the context of its process with it: see fakegpu. */
+static int lose_context(const struct trg_algo *a)
+{
+    char path[540];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/0.%ld", a->folder, (long)getpid());
+    f = fopen(path, "w");
+    return f && fclose(f) == 0 ? 0 : -EIO;
+}
+
+static void await_go(const struct trg_algo *a)
+{
+    char path[540];
+
+    snprintf(path, sizeof path, "%s/go", a->folder);
+    while (access(path, F_OK) < 0)
+        usleep(1000);
+}
+
 static int visitor_submit(struct trg_algo *a, struct trg_queue *queue, double us)
 {
     (void)queue;
     work(us);
     if (a->count < a->config->at)
         return 0;
+    if (a->config->waits)
+        await_go(a);
+    if (a->config->fault == LOSE)
+        return lose_context(a);
     if (a->config->fault == CRASH)
         raise(SIGKILL);
     while (a->config->fault == HANG)
@@ -98,7 +124,7 @@ static int visitor_collect(struct trg_algo *a, double us)
 
 static int visitor_save(struct trg_algo *a, struct trg_queue *queue)
 {
-    char part[520];
+    char part[530];
     FILE *f;
 
     (void)queue;
@@ -119,7 +145,9 @@ static void visitor_progress(const struct trg_algo *a, char *text, size_t bytes)
 
 static const struct trg_param params[] = {
     {"fault", TRG_PARAM_CHOICE, offsetof(struct config, fault), "none", 0, 0, "",
-     "none|fail_open|greedy|crash|hang|fail|fail_save", "what goes wrong"},
+     "none|fail_open|greedy|crash|hang|fail|fail_save|lose", "what goes wrong"},
+    {"waits", TRG_PARAM_BOOL, offsetof(struct config, waits), "false", 0, 1, "", NULL,
+     "for the file `go`, before it does"},
     {"at", TRG_PARAM_U32, offsetof(struct config, at), "0", 0, 1000000000, "", NULL,
      "count from which on it does"},
     {"until", TRG_PARAM_U32, offsetof(struct config, until), "0", 0, 1000000000, "", NULL,
