@@ -34,6 +34,7 @@ class Roi:
     # RoIs of streams and saved decisions have these as well: names are those of the header of the file.
     decision: Optional[pb.Decision] = None
     reason: str = ""  # debug stream
+    unix_s: int = 0  # when it was decided
     chains: List[str] = field(default_factory=list)
     streams: List[str] = field(default_factory=list)
     values: Dict[str, float] = field(default_factory=dict)  # by STEP.VALUE

@@ -22,7 +22,7 @@ from . import blocks
 from . import trigd_pb2 as pb
 from .collections import Collection
 from .roi import Roi
-from .wire import block, blob, fields, pack_roi, read_varint, unpack_roi, varint
+from .wire import block, blob, fields, pack_kept, pack_roi, read_varint, unpack_roi, varint
 
 HEADER, END = b"TRGROI1\n", b"TRGEND1\n"
 Path = Union[str, os.PathLike]
@@ -30,19 +30,29 @@ Path = Union[str, os.PathLike]
 
 class RoiFileWriter:
     """Writes an RoI file that must not exist, one RoI a record; `encoded` names collections whose columns with an encoding
-    become 16-bit numbers."""
+    become 16-bit numbers.  `header`, the FileHeader of a stream or of saved decisions, names the chains, streams and steps
+    behind the numbers of decisions: with it, decisions and products are written too."""
 
     def __init__(self, path: Path, collections: Sequence[Collection] = (), creator: str = "python3-trigd",
-                 encoded: Sequence[str] = ()):
+                 encoded: Sequence[str] = (), header: Optional[pb.FileHeader] = None):
         self.collections = {c.name: c for c in collections}
         self.encoded = frozenset(encoded)
+        self.header = pb.FileHeader()
+        self._has_decisions = header is not None
+        if header is not None:
+            self.header.CopyFrom(header)
+        del self.header.collections[:]
+        self.header.MergeFrom(pb.FileHeader(version=1, creator=creator, collections=[c.pack() for c in collections]))
         self._file = open(path, "xb")
         self._index = pb.FileIndex()
-        header = pb.FileHeader(version=1, creator=creator, collections=[c.pack() for c in collections]).SerializeToString()
-        self._file.write(HEADER + varint(len(header)) + header)
+        packed = self.header.SerializeToString()
+        self._file.write(HEADER + varint(len(packed)) + packed)
 
     def append(self, roi: Roi) -> None:
-        record = blob(1, pack_roi(roi, self.collections, self.encoded))
+        packed = pack_roi(roi, self.collections, self.encoded)
+        if self._has_decisions and roi.decision is not None:
+            packed += pack_kept(roi, self.header, self.collections)
+        record = blob(1, packed)
         self._index.offset.append(self._file.tell())
         self._index.rois.append(1)
         self._file.write(varint(len(record)) + record)

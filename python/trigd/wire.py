@@ -86,7 +86,7 @@ def pack_roi(roi: Roi, declarations: Mapping[str, Collection], encoded: Containe
         if value:
             parts.append(varint(number << 3 | 5) + struct.pack("<f", value))
     for name, array in roi.collections.items():
-        c = declarations.get(name) or OWN.get(name)
+        c = OWN.get(name) or declarations.get(name)
         if c is None:
             raise ValueError(f"{name} is not declared; there are {', '.join({**OWN, **declarations})}")
         parts.append((pack_encoded if name in encoded else pack_collection)(c, array))
@@ -198,11 +198,31 @@ def take_decision(roi: Roi, data: memoryview, header: pb.FileHeader) -> None:
             roi.values[f"{step.name}.{name_of(step.values, n)}"] = value
 
 
+def pack_kept(roi: Roi, header: pb.FileHeader, declarations: Mapping[str, Collection]) -> bytes:
+    """The field of Roi with its decision and products, numbered as in the header."""
+    assert roi.decision is not None
+    kept = pb.Kept(status=roi.decision.status, reason=roi.reason, unix_s=roi.unix_s, menu_key=roi.decision.menu_key,
+                   decision=roi.decision)
+    steps = [s.name for s in header.steps]
+    parts = [kept.SerializeToString()]
+    for (step, name), array in roi.products.items():
+        c = declarations.get(name)
+        if c is None or step not in steps:
+            raise ValueError(f"the product {name} of {step} is not declared, or the header does not name the step")
+        if array.dtype != c.dtype:
+            raise ValueError(f"{name} of {step} is an array of {array.dtype}; {c.dtype} is declared")
+        columns = hash_field(c) + b"".join(blob(COLUMN, array[k.name].tobytes()) for k in c.columns)
+        parts.append(blob(6, varint(1 << 3) + varint(steps.index(step)) + blob(2, columns)))
+    return blob(KEPT, b"".join(parts))
+
+
 def take_kept(roi: Roi, data: memoryview, by_hash: Mapping[int, Collection], header: pb.FileHeader) -> None:
     """Message Kept: what the daemon made of the RoI."""
     for n, value in fields(data):
         if n == 2:
             roi.reason = bytes(block(value)).decode()
+        elif n == 3:
+            roi.unix_s = value if isinstance(value, int) else 0
         elif n == 5:
             take_decision(roi, block(value), header)
         elif n == 6:

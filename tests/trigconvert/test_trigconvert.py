@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_trigconvert.py SOURCE BUILD: RoI files to Parquet and ROOT and back; HepMC3 and EDM4hep in.  Needs the packages of
-tools/trigconvert/requirements.txt: `make convert-check` installs them and runs it."""
+"""test_trigconvert.py SOURCE BUILD: RoI files and streams to Parquet and ROOT and back; HepMC3 and EDM4hep in."""
 import csv
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,10 +15,38 @@ import pyarrow.parquet
 import pyhepmc
 import trigd
 import uproot
+from trigd import trigd_pb2 as pb
 
 BUILD, SOURCE = sys.argv.pop(), sys.argv.pop()
+sys.path.insert(0, os.path.join(SOURCE, "tools", "trigconvert"))
+import tables
+
 TOWERS = os.path.join(SOURCE, "examples", "jets", "towers.yaml")
 SAMPLES = os.path.join(SOURCE, "tests", "collections", "samples.yaml")
+# of events of three RoIs, of which the last has no hits
+MENU = """name: convert
+streams: [physics, express]
+keep: [{stream: physics, products: [pairs]}]
+steps:
+  - {name: z, plugin: zfinder, params: {preset: pure}}
+  - {name: pairs, plugin: doublets}
+  - {name: other, plugin: zfinder, params: {preset: dense}}
+chains:
+  - {name: HLT_z, id: 1, multiplicity: 2, steps: [{step: z, cuts: [{value: n_vertices, min: 1}]}], streams: [physics]}
+  - {name: HLT_hits, id: 2, steps: [{step: pairs}], streams: [physics]}
+  - {name: HLT_some, id: 3, prescale: 3, steps: [{step: other}], streams: [express]}
+"""
+CONFIG = """endpoints: ["ipc://{folder}/in"]
+menu: menu.yaml
+plugin_path: ["{build}/plugins"]
+backend_path: "{build}/backends"
+cache_dir: cache
+state_dir: state
+devices: [{{backend: cpu, lanes: 1}}]
+streams: [{{stream: physics, folder: streams}}, {{stream: express, folder: streams}}]
+control: {{socket: control}}
+log: {{level: warn}}
+"""
 
 
 class Conversions(unittest.TestCase):
@@ -68,6 +96,121 @@ class Conversions(unittest.TestCase):
                          wrote[2].collections["hits"]["x"].tolist())
         with uproot.open(self.path("a.root")) as f:
             self.assertEqual(f["rois"]["towers_et"].array()[1].tolist(), wrote[1].collections["towers"]["et"].tolist())
+
+    def check_same(self, path, want):
+        """All but the token and the truth, which no table holds."""
+        for roi, was in zip(trigd.RoiFile(path), want, strict=True):
+            for name in (*tables.WHOLE, *tables.REAL, "reason", "unix_s", "chains", "streams", "values"):
+                self.assertEqual(getattr(roi, name), getattr(was, name), name)
+            for name in ("collections", "products"):
+                self.assertEqual({k: a.tobytes() for k, a in getattr(roi, name).items()},
+                                 {k: a.tobytes() for k, a in getattr(was, name).items()}, name)
+            if was.decision:
+                was.decision.token = 0
+            self.assertEqual(roi.decision, was.decision)
+
+    def convert_and_back(self, source, want):
+        for end in ("parquet", "root"):
+            self.convert(source, "-o", self.path(f"there.{end}"))
+            self.convert(self.path(f"there.{end}"), "-o", self.path(f"{end}-back.roi"))
+            self.check_same(self.path(f"{end}-back.roi"), want)
+
+    def test_absent_is_not_empty(self):
+        """A chain fails where its collection is absent, and runs where it is empty."""
+        towers = trigd.declared(TOWERS)
+        kinds = [{}, {"towers": towers.array(0)}, {"towers": towers.array(3)}, {"hits": trigd.HITS.array(0)},
+                 {"towers": towers.array(0), "hits": trigd.HITS.array(2)}]
+        want = [trigd.Roi(run=1, l1id=5 + n // 2, roi_id=n % 2, event_rois=2, deadline_us=900 * n, collections=c) for n, c in enumerate(kinds)]
+        with trigd.RoiFileWriter(self.path("a.roi"), [towers]) as out:
+            for roi in want:
+                out.append(roi)
+        self.convert_and_back(self.path("a.roi"), want)
+        self.assertEqual(pyarrow.parquet.read_table(self.path("there.parquet"))["has.towers"].to_pylist(), [False, True, True, False, True])
+
+    def test_no_rois(self):
+        with trigd.RoiFileWriter(self.path("a.roi")):
+            pass
+        self.convert_and_back(self.path("a.roi"), [])
+
+    def header(self):
+        steps = [pb.Step(name="hits", plugin="p", values=["x"]), pb.Step(name="empty", plugin="q")]
+        return pb.FileHeader(stream="debug", run=4, menu_key=1 << 63, chains=["A", "B"], streams=["s", "debug"], steps=steps)
+
+    def write_debug(self, rois):
+        collections = [trigd.Collection("hits", 77, trigd.HITS.columns), trigd.declared(TOWERS)]
+        with trigd.RoiFileWriter(self.path("d.roi"), collections, header=self.header()) as out:
+            for roi in rois:
+                out.append(roi)
+
+    def test_every_part_of_a_decision(self):
+        """Those of a debug stream too; a step that has the name of a collection."""
+        full = pb.Decision(run=4, l1id=1, accept=True, status=pb.ALGO_FAILED, late=True, chains_raw=[0, 1], chains=[1], streams=[0, 1],
+                           latency_us=5, wanted=9, kept=8, menu_generation=3, lane_us=2, repeated=True, menu_key=1 << 63,
+                           prescale_key=(1 << 64) - 1, conditions_key=6, unfinished=[0], skipped=[1])
+        full.results.add(step=0, values=[0.1])
+        full.results.add(step=1)
+        full.missing.add(collection="towers", chains=[1])
+        less = pb.Decision(run=4, l1id=2, results=[pb.StepResult(step=1)])
+        products = {("hits", "towers"): trigd.declared(TOWERS).array(2), ("empty", "towers"): trigd.declared(TOWERS).array(0)}
+        self.write_debug([trigd.Roi(run=4, l1id=1, decision=full, reason="the step p f\u00fcllt", unix_s=12, products=products),
+                          trigd.Roi(run=4, l1id=2, decision=less, unix_s=13), trigd.Roi(run=4, l1id=3)])
+        want = list(trigd.RoiFile(self.path("d.roi")))
+        self.assertEqual((want[0].decision, want[1].decision, want[2].decision), (full, less, None))
+        self.assertEqual(set(want[0].products), set(products))
+        self.convert_and_back(self.path("d.roi"), want)
+        for name in ("stream", "run", "menu_key", "chains", "streams", "steps"):
+            self.assertEqual(getattr(trigd.RoiFile(self.path("root-back.roi")).header, name), getattr(self.header(), name), name)
+
+    def test_two_columns_of_one_name(self):
+        d = pb.Decision(run=4, l1id=1, results=[pb.StepResult(step=0, values=[1])])
+        self.write_debug([trigd.Roi(run=4, l1id=1, decision=d, collections={"hits": trigd.HITS.array(1)})])
+        self.assertIn("two columns would be called hits.x", self.convert(self.path("d.roi"), "-o", self.path("x.root"), code=1))
+
+    def replay(self, *arguments):
+        done = subprocess.run([os.path.join(BUILD, "bin", "trigreplay"), *arguments], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def make_events(self):
+        self.replay("generate", "--preset", "lowlum", "--rois", "90", "--event-rois", "3", "--seed", "5", "--out", self.path("points.roi"))
+        with trigd.RoiFileWriter(self.path("some.roi")) as out:
+            for roi in trigd.RoiFile(self.path("points.roi")):
+                p = roi.collections["spacepoints"]
+                if roi.roi_id < 2:
+                    hits = roi.collections["hits"] = trigd.HITS.array(len(p))
+                    hits["x"], hits["y"] = p["rho"] * numpy.cos(p["phi"]), p["rho"] * numpy.sin(p["phi"])
+                    hits["z"], hits["layer"] = p["z"], p["layer"]
+                out.append(roi)
+
+    def decide(self):
+        """Streams of a daemon."""
+        self.make_events()
+        config = self.path("trigd.yaml")
+        for name, text in ((config, CONFIG.format(folder=self.folder, build=BUILD)), (self.path("menu.yaml"), MENU)):
+            with open(name, "w", encoding="utf-8") as f:
+                f.write(text)
+        with open(self.path("log"), "wb") as log:
+            daemon = subprocess.Popen([os.path.join(BUILD, "bin", "trigd"), "--config", config], stderr=log)
+        try:
+            self.replay("run", "--connect", f"ipc://{self.folder}/in", "--file", self.path("some.roi"), "--truth", "none")
+        finally:
+            daemon.send_signal(signal.SIGTERM)
+            daemon.wait(20)
+        return config
+
+    def test_stream_of_a_daemon(self):
+        """What came back from a table is decided as the stream was."""
+        config = self.decide()
+        want = list(trigd.Stream(self.path("streams")))
+        self.assertGreater(len(want), 30)
+        self.assertEqual({r.event_rois for r in want}, {3})
+        self.assertTrue(any(r.products for r in want))
+        self.assertTrue(any(r.decision.missing for r in want))
+        self.assertNotEqual(len({tuple(r.streams) for r in want}), 1)
+        self.convert_and_back(self.path("streams"), want)
+        for end in ("parquet", "root"):
+            self.assertEqual(self.replay("reproduce", self.path(f"{end}-back.roi"), "--config", config),
+                             f"{len(want)} RoIs decided as before, 0 otherwise\n")
 
     def test_mistakes(self):
         self.make_rois()

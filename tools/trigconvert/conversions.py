@@ -35,16 +35,11 @@ def read_rois(paths):
 
 
 def write_rois(table, path):
-    out = None
     n = 0
-    try:
-        for roi, collections in tables.rois_of(table):
-            out = out or trigd.RoiFileWriter(path, collections, creator="trigconvert")
+    collections = [trigd.Collection.unpack(c) for c in table.header.collections]
+    with trigd.RoiFileWriter(path, collections, creator="trigconvert", header=table.header) as out:
+        for n, roi in enumerate(tables.rois_of(table), 1):
             out.append(roi)
-            n += 1
-    finally:
-        if out:
-            out.close()
     return n
 
 
@@ -76,7 +71,10 @@ def split(columns):
     """Vectors of fixed length as a column for each component, NAME[0] and so on: a TTree holds no lists of vectors."""
     for name, values in columns.items():
         values = awkward.Array(values)
-        if values.ndim < 3:
+        if name == "reason":  # nor text
+            values = awkward.Array([list(text.encode()) for text in values.to_list()])
+            yield name, awkward.values_astype(values, numpy.uint8)
+        elif values.ndim < 3:
             yield name, values
         else:
             for i in range(values.type.content.content.size):

@@ -27,7 +27,7 @@ def main():
 
         n = conversions.convert(o)
     except ImportError as e:
-        sys.exit(f"trigconvert: Python has no module {e.name}: pip install awkward numpy particle pyarrow pyhepmc uproot")
+        sys.exit(f"trigconvert: Python has no module {e.name}: pip install awkward numpy particle pyarrow pyhepmc pyyaml pyzmq uproot")
     except (ValueError, OSError) as e:
         sys.exit(f"trigconvert: {e}")
     print(f"{n} {'events' if o.output.endswith('.csv') else 'RoIs'} in {o.output}")
