@@ -71,8 +71,8 @@ bench: build ## run the benchmarks; tables for people on the terminal, JSON into
 	tools/bench build/release build/results
 
 convert-check: build ## install the packages of tools/trigconvert from PyPI and test the conversions
-	tools/trigconvert/trigconvert --help >build/trigconvert-help.txt
-	ctest --test-dir build/release --output-on-failure -R "^trigconvert$$"
+	tools/setup convert
+	ctest --test-dir build/release --output-on-failure -R "^(trigconvert|histograms.files)$$"
 
 storm: ## break a daemon and its clients at random for STORM_SECONDS (default 7200), built by STORM_PRESET; report in build/storm.md
 	tools/setup check
