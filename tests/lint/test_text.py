@@ -51,6 +51,11 @@ class Rules(unittest.TestCase):
         self.assertEqual(found("daemon/a.c", SPDX + '/* atoi() */ f("atoi(");\n'), [])
         self.assertEqual(found("daemon/a.c", SPDX + "x = atoi(s); /* lint: a reason */\n"), [])
 
+    def test_pipes(self):
+        sh = "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n"
+        self.assertEqual(len(found("tests/a/run", sh + '"$prefix/bin/trigctl" check-plugin "$plugin" | tail -1\n')), 1)
+        self.assertEqual(found("tests/a/run", sh + '"$prefix/bin/trigctl" show-plugin "$plugin" | grep -q "x"\n'), [])
+
     def test_stages(self):
         self.assertEqual(found("daemon/flow/dispatch.c", SPDX + '#include "flow/dispatch.h"\n#include "flow/decide.h"\n'), [])
         self.assertEqual(len(found("daemon/flow/dispatch.c", SPDX + '#include "flow/ingress.h"\n')), 1)

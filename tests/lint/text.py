@@ -92,6 +92,15 @@ def rule_banned(path, text):
                 yield n, f"{word}(): only main.c ends the process"
 
 
+def rule_pipes(path, text):
+    """In sh a pipe has the exit status of its last program, and these take anything."""
+    if not path.startswith("tests/") or not text.startswith("#!/bin/sh"):
+        return
+    for n, line in lines(text):
+        if re.search(r'/bin/trig\w+"? .*\|\s*(tail|head|cat|sed|cut)\b', line):
+            yield n, "the exit status of the program before the pipe is lost: write to a file, and show that"
+
+
 def rule_folders(path, text):
     """The direction of includes between the daemon's folders, and the folder in each name."""
     m = re.fullmatch(r"daemon/(?:(\w+)/)?\w+\.[ch]", path)
@@ -178,7 +187,7 @@ def rule_links(path, text, root="."):
                         yield n, f"link to {target}: no such heading"
 
 
-RULES = [rule_spdx, rule_space, rule_size, rule_macros, rule_banned, rule_folders, rule_stages, rule_layers, rule_outside, rule_links]
+RULES = [rule_spdx, rule_space, rule_size, rule_macros, rule_banned, rule_pipes, rule_folders, rule_stages, rule_layers, rule_outside, rule_links]
 
 
 def check(path, text, root="."):
