@@ -53,6 +53,20 @@ class Results(Folder):
     def test_newest(self):
         self.assertEqual(self.read().find("", "a.f").value, 2004.7)
 
+    def newest(self, *dates):
+        """Which of some lines counts: its value is its number."""
+        self.write("r.jsonl", "".join(LINE % (n, date) for n, date in enumerate(dates, 1)))
+        return self.read().find("", "a.f").value
+
+    def test_days_without_a_time(self):
+        """Of one day, with a time or without, the later line counts."""
+        self.assertEqual(self.newest("2026-01-01T10:00:00Z", "2026-01-01"), 2)
+        self.assertEqual(self.newest("2026-01-01", "2026-01-01T10:00:00Z"), 2)
+        self.assertEqual(self.newest("2026-01-02", "2026-01-01T10:00:00Z"), 1)
+        self.assertEqual(self.newest("2026-01-01T10:00:00Z", "2026-01-01T09:00:00Z"), 1)
+        with self.assertRaisesRegex(results.Wrong, "r.jsonl:1: 'date' is 'yesterday'"):
+            self.newest("yesterday")
+
     def test_derived(self):
         self.assertEqual(self.value('value = 8\nsource = "s"\nover = "a.f"'), 8 / 2004.7)
         self.assertEqual(self.value('figure = ["b", "m", "d", "f"]\nover = "baseline"'), 2004.7 / 500)

@@ -18,10 +18,12 @@ and may hold
 import glob
 import json
 import os
+import re
 import tomllib
 
 NEEDED = {"bench": str, "figure": str, "value": (int, float), "unit": str, "better": str,
           "machine": str, "device": str, "commit": str, "date": str, "command": str}
+DATE = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?")
 KEY = ("bench", "machine", "device", "figure")
 ALLOWED = {"figure", "value", "source", "file", "unit", "over", "baseline", "times", "goal", "at_least",
            "at_most", "headline", "on"}
@@ -37,9 +39,17 @@ def check(where, entry):
             raise Wrong(f"{where}: '{key}' is missing or of the wrong type")
     if entry["better"] not in ("higher", "lower"):
         raise Wrong(f"{where}: 'better' is neither 'higher' nor 'lower'")
+    if not DATE.fullmatch(entry["date"]):
+        raise Wrong(f"{where}: 'date' is '{entry['date']}'; 2026-01-31 and 2026-01-31T09:00:00Z are allowed")
     baseline = entry.get("baseline")
     if baseline is not None and not (isinstance(baseline, dict) and "name" in baseline and "value" in baseline):
         raise Wrong(f"{where}: 'baseline' needs 'name' and 'value'")
+
+
+def is_newer(date, than):
+    """Whether a result counts instead of one from a line above it: within a day, if one of them has no time, it does."""
+    compared = len(date) if len(date) == len(than) else len("2026-01-01")
+    return date[:compared] >= than[:compared]
 
 
 def read(folder):
@@ -58,7 +68,7 @@ def read(folder):
                 check(where, entry)
                 entry["file"] = os.path.basename(path)
                 key = tuple(entry[k] for k in KEY)
-                if key not in newest or entry["date"] >= newest[key]["date"]:
+                if key not in newest or is_newer(entry["date"], newest[key]["date"]):
                     newest[key] = entry
     return newest
 
