@@ -25,6 +25,8 @@ machine=${TRIGD_MACHINE:-$(hostname)}
 commit=${TRIGD_COMMIT:-$(git -C "$root" rev-parse --short HEAD 2>/dev/null || true)}
 : >"$out"
 cp "$root"/configs/menus/*.yaml "$folder"
+sed 's/preset: pure/preset: dense/; s/pairs/dense/g' "$folder/pairs.yaml" >"$folder/dense.yaml"
+settings= found= # of the daemon that runs; what its z-finder finds
 
 # the value of a number in the replayer's report
 value() { grep -o "\"$1\":[0-9.]*" "$folder/report.json" | cut -d: -f2; }
@@ -71,7 +73,8 @@ control: {socket: control}
 http: $http
 YAML
     [ "$what" = "${told:-}" ] || echo "# $what"
-    told=$what
+    told=$what found=
+    settings="$1.yaml; default deadlines; copies included; isolation ${isolation:-process}; pinned_mbytes ${pinned:-4096}; ${what//\"/\'}"
     "$build/bin/trigd" --config "$folder/c.yaml" >"$folder/log" 2>&1 &
     pid=$!
     until grep -qs to=ready "$folder/log"; do
@@ -100,25 +103,33 @@ replay() {
 # RoIs that take about so long at a rate, at least so many
 enough() { awk -v r="$1" -v s="$each" -v d="$2" 'BEGIN {n = int(r * s); print n < d ? d : n}'; }
 
-# note FIGURE UNIT BETTER GOAL DEVICE EXTRA VALUE ...: the median of the values
+# note FIGURE UNIT BETTER GOAL DEVICE EXTRA VALUE ...: the median of the values; with the settings of the daemon that ran last, and
+# the part of the hard scatters that its z-finder finds
 note() {
     local figure=$1 unit=$2 better=$3 goal=$4 device=$5 extra=$6 values median low high
     shift 6
     mapfile -t values < <(printf '%s\n' "$@" | sort -g)
     median=${values[$(($# / 2))]} low=${values[0]} high=${values[$(($# - 1))]}
     printf '%-52s %12.0f %-6s (%.0f .. %.0f)  %s%s\n' "$figure" "$median" "$unit" "$low" "$high" "$extra" "$device"
-    printf '{"bench": "%s", "figure": "%s", "value": %s, "unit": "%s", "better": "%s", %s"runs": %d, "spread": %s, "machine": "%s", "device": "%s", "commit": "%s", "date": "%s", "command": "%s"}\n' \
+    printf '{"bench": "%s", "figure": "%s", "value": %s, "unit": "%s", "better": "%s", %s"runs": %d, "spread": %s, %s"settings": "%s", "machine": "%s", "device": "%s", "commit": "%s", "date": "%s", "command": "%s"}\n' \
         "${bench:-daemon}" "$figure" "$median" "$unit" "$better" "${goal:+\"goal\": $goal, }" $# \
         "$(awk -v a="$low" -v b="$high" 'BEGIN {printf "%.3g", (b - a) / 2}')" \
-        "$machine" "$device" "$commit" "$(date +%F)" "$program" >>"$out"
+        "${found:+\"found\": $found, }" "$settings" "$machine" "$device" "$commit" "$(date +%F)" "$program" >>"$out"
 }
 
 # measure FIGURE ENDPOINT PRESET DISTINCT DEVICE [OPTION ...]: first a run that warms up and one that tells the rate: regions
-# of new clients are registered with the device at first, which a short run would tell instead
+# of new clients are registered with the device at first, which a short run would tell instead.  The former also tells what a
+# z-finder finds: vertices within 1 mm of the truth.
 measure() {
     local figure=$1 endpoint=$2 preset=$3 distinct=$4 device=$5 n rates=()
     shift 5
-    replay "$endpoint" "$preset" "$((distinct * 10))" "$distinct" --batch 4 "$@"
+    case $settings in
+    pairs.* | dense.*)
+        replay "$endpoint" "$preset" "$((distinct * 10))" "$distinct" --batch 4 "$@" --truth 0:1
+        found=$(awk -v g="$(value within_1mm)" -v n="$(value with_truth)" 'BEGIN {printf "%.4f", g / n}')
+        ;;
+    *) replay "$endpoint" "$preset" "$((distinct * 10))" "$distinct" --batch 4 "$@" ;;
+    esac
     n=$(awk -v n="$(enough "$(value rois_per_s)" "$distinct")" 'BEGIN {print int(n / 2)}')
     replay "$endpoint" "$preset" "$n" "$distinct" --batch 4 "$@"
     n=$(enough "$(value rois_per_s)" "$distinct")
@@ -127,6 +138,6 @@ measure() {
         rates+=("$(value rois_per_s)")
     done
     note "$figure" RoIs/s higher "" "$device" \
-        "truncated $(awk -v t="$(value status_truncated)" -v n="$n" 'BEGIN {printf "%.1f", 100 * t / n}') %  " "${rates[@]}"
+        "truncated $(awk -v t="$(value status_truncated)" -v n="$n" 'BEGIN {printf "%.1f", 100 * t / n}') %  ${found:+finds $found  }" "${rates[@]}"
 }
 
