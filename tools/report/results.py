@@ -14,7 +14,8 @@ and may hold
   baseline = true                              the result's baseline instead of its value
   times = X                                    factor of a change of units
   goal = "...", at_least = X or at_most = X    a row of the table of goals
-  headline = "..."                             a row of the headline table of its part"""
+  headline = "..."                             a row of the headline table of its part
+  finds = "PART.NAME"                          what the same setting finds, told in both tables"""
 import glob
 import json
 import os
@@ -26,7 +27,7 @@ NEEDED = {"bench": str, "figure": str, "value": (int, float), "unit": str, "bett
 DATE = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?")
 KEY = ("bench", "machine", "device", "figure")
 ALLOWED = {"figure", "value", "source", "file", "unit", "over", "baseline", "times", "goal", "at_least",
-           "at_most", "headline", "on"}
+           "at_most", "headline", "on", "finds"}
 
 
 class Wrong(Exception):
