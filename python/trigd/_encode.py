@@ -12,7 +12,7 @@ from .rois import FLOATS, INTS, Columns, Rois
 from .wire import blob, hash_field, varint
 
 NUMBER = {"run": 2, "l1id": 3, "roi_id": 4, "bcid": 5, "lumi_block": 6, "l1_bits": 7, "eta": 8, "phi_rad": 9,
-          "eta_half": 10, "phi_half_rad": 11, "z_min_mm": 12, "z_max_mm": 13, "deadline_us": 15, "type": 21}
+          "eta_half": 10, "phi_half_rad": 11, "z_min_mm": 12, "z_max_mm": 13, "deadline_us": 15, "type": 21, "event_rois": 22}
 IS_REPEAT = b"\x70\x01"
 COLUMNS_FIELD = varint(20 << 3 | 2)
 SMALL = [varint(n) for n in range(1 << 14)]
@@ -106,6 +106,7 @@ LEAST_SHIFT = 10
 LISTED, REPEAT, DEADLINE = 1 << 30, 1 << 29, 1 << 28
 ENCODED_AT = 16
 DEADLINE_AT, DEADLINE_MAX = 6, (1 << 26) - 1
+EVENT_AT, EVENT_MAX = 8, 255
 KINDS = {"spacepoints": 1, "hits": 2, "tracks": 3}
 ENTRY = numpy.dtype([("token", "<u8"), *((n, "<u4") for n in INTS[:6]), *((n, "<f4") for n in FLOATS), ("kinds", "<u4"),
                      ("type", "<u4"), ("in", [("at", "<u8"), ("n", "<u4"), ("hash", "<u4")], (4,))])
@@ -155,11 +156,13 @@ class Layout:
     def _entries(self, rois: Rois) -> Array:
         entries = numpy.zeros(len(rois), ENTRY)
         for name, array in rois.numbers.items():
-            if name != "deadline_us":
+            if name not in ("deadline_us", "event_rois"):
                 entries[name] = array
         deadline = numpy.minimum(rois.numbers.get("deadline_us", numpy.int64(0)), DEADLINE_MAX)
         entries["type"] |= (deadline << DEADLINE_AT).astype("u4")
         entries["kinds"] = numpy.where(deadline > 0, DEADLINE, 0) + (LISTED if self.is_listed else 0)
+        event_rois = numpy.minimum(rois.numbers.get("event_rois", numpy.int64(0)), EVENT_MAX)
+        entries["kinds"] |= (event_rois << EVENT_AT).astype("u4")
         for place, c in zip(self.places, rois.collections):
             entries["in"]["n"][:, place] = numpy.diff(c.offsets)
             entries["kinds"] |= (1 << (ENCODED_AT + place)) if c.is_encoded else 0

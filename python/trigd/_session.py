@@ -11,6 +11,7 @@ import zmq
 from google.protobuf.message import DecodeError
 
 from . import trigd_pb2 as pb
+from ._events import Events
 from ._transport import Chunk, Gone, Transport, ZeroMQ
 from .collections import Collection
 from .rois import Rois
@@ -45,6 +46,8 @@ class Stats:
     errors: int = 0
     duplicates: int = 0  # answers to RoIs that had ended
     reconnects: int = 0
+    events: int = 0          # of several RoIs that were begun
+    events_decided: int = 0
 
 
 def shard_endpoint(endpoint: str, shard: int) -> str:
@@ -73,6 +76,7 @@ class Session:
         self.repeats: set[int] = set()
         self.waiting: List[int] = []  # tokens of flights to be sent again
         self.outcomes: List[Any] = []
+        self.events = Events()
         self.stats = Stats()
         self.next_token = 1
         self.context: Any = None
@@ -115,7 +119,9 @@ class Session:
             self.transport.close()
         self.transport = None
         waits = set(self.waiting)
-        again = [token for token in self.flights if token not in waits]
+        told = self.events.again()
+        self.flights.update(told)
+        again = [token for token in (sorted(self.flights) if told else self.flights) if token not in waits]
         self.stats.resent += len(again)
         self.repeats.update(again)
         for token in again:
@@ -127,10 +133,17 @@ class Session:
 
     @property
     def room(self) -> int:
-        return max(self.credits - len(self.flights), 0) if self.is_welcome else 0
+        return max(self.credits - len(self.flights) - len(self.events.told), 0) if self.is_welcome else 0
+
+    @property
+    def missing(self) -> int:
+        """RoIs without an answer, and events without a decision."""
+        return len(self.flights) + len(self.events.open)
 
     def begin(self, rois: Rois) -> Chunk:
         chunk = Chunk(rois, self.next_token)
+        if chunk.groups:
+            self.events.check(chunk.groups)
         self.next_token += len(rois)
         return chunk
 
@@ -138,6 +151,8 @@ class Session:
         """Sends RoIs of a chunk from `first` on, as many as there is room for: the next one."""
         while first < len(chunk.rois):
             n = min(self.room, len(chunk.rois) - first, self.batch)
+            if chunk.groups and n:
+                n = chunk.groups.whole(first, min(self.batch, len(chunk.rois) - first), self.room)
             if not n:
                 break
             assert self.transport
@@ -148,15 +163,23 @@ class Session:
             except ValueError:
                 for token in range(base, base + n):
                     del self.flights[token]
+                self.give_up(chunk, first)
                 raise
             for token in range(base + sent, base + n):  # shared memory is full now
                 del self.flights[token]
+            if chunk.groups and sent:
+                self.stats.events += self.events.begin(chunk.groups, chunk.base, first, first + sent)
             self.stats.sent += sent
             first += sent
             if sent < n:
                 break
         self.spoken = time.monotonic()
         return first
+
+    def give_up(self, chunk: Chunk, first: int) -> None:
+        """RoIs of a chunk from `first` on will not be sent."""
+        if chunk.groups:
+            self.events.cut(chunk.groups, chunk.base, first)
 
     def send_again(self, now: float) -> None:
         while self.waiting and self.is_welcome and now >= self.again and len(self.flights) - len(self.waiting) < self.credits:
@@ -182,7 +205,8 @@ class Session:
             return
         if self.transport:
             self.transport.release([chunk], [token])
-        self.outcomes.append(outcome)
+        if self.events.answer(token, chunk, True):
+            self.outcomes.append(outcome)
 
     def take_decisions(self, decisions: Any) -> None:
         end = self.flights.pop
@@ -195,8 +219,17 @@ class Session:
             self.stats.duplicates += len(chunks) - len(known)
         if self.transport:
             self.transport.release(known, tokens)
+        if self.events.open:
+            decisions = [d for d, c in zip(decisions, known) if self.events.answer(d.token, c, False)]
         self.outcomes.extend(decisions)
         self.stats.decided += len(chunks)
+
+    def take_events(self, decisions: Any) -> None:
+        """Those of events of several RoIs."""
+        before = len(self.events.decisions)
+        for d in decisions:
+            self.stats.duplicates += not self.events.decide(d)
+        self.stats.events_decided += len(self.events.decisions) - before
 
     def take_busy(self, busy: pb.Busy) -> None:
         for token in busy.tokens:
@@ -242,6 +275,8 @@ class Session:
         body = m.WhichOneof("body")
         if body == "decisions":
             self.take_decisions(m.decisions.decisions)
+            if m.decisions.events:
+                self.take_events(m.decisions.events)
         elif body == "busy":
             self.take_busy(m.busy)
         elif body == "credit":

@@ -9,6 +9,7 @@ from typing import Any, Dict, List, Optional, Protocol, Sequence
 import zmq
 
 from ._encode import Layout, Packer
+from ._events import groups_of
 from .rois import Rois
 
 LINGER_MS = 500
@@ -20,10 +21,11 @@ class Gone(Exception):
 
 class Chunk:
     """RoIs of one call of send: RoI i has the token base + i."""
-    __slots__ = ("rois", "base", "slots", "packer", "layout")
+    __slots__ = ("rois", "base", "groups", "slots", "packer", "layout")
 
     def __init__(self, rois: Rois, base: int):
         self.rois, self.base = rois, base
+        self.groups = groups_of(rois)
         self.slots: List[int] = []  # in shared memory
         self.packer: Optional[Packer] = None
         self.layout: Optional[Layout] = None

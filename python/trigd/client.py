@@ -7,7 +7,8 @@
 
 A client keeps to the credits that the daemon grants, sends again what was answered Busy or had no answer when the
 connection or the daemon ended, and follows the daemon to its shard.  Each RoI has one outcome: a Decision (message
-trigd.v1.Decision), or Refused.  A client belongs to one thread; the protocol is in docs/protocol.md."""
+trigd.v1.Decision), or Refused.  The RoIs of an event follow each other in one call; an event of several has a decision of its own
+(take_events).  A client belongs to one thread; the protocol is in docs/protocol.md."""
 from __future__ import annotations
 
 import time
@@ -99,7 +100,14 @@ class _Client:
 
     @property
     def unanswered(self) -> int:
-        return len(self._session.flights)
+        """RoIs without an answer, and events of several RoIs without a decision."""
+        return self._session.missing
+
+    def take_events(self) -> List["pb.EventDecision"]:
+        """The decisions that have come on events of several RoIs since the last call."""
+        events = self._session.events
+        taken, events.decisions = events.decisions, []
+        return taken
 
 
 class _Answers:
@@ -119,6 +127,10 @@ class _Answers:
             else:
                 others.append(o)
         return others
+
+    @property
+    def lacking(self) -> str:
+        return f"{self.left} of {len(self.list)} RoIs have no answer" if self.left else "an event has no decision"
 
 
 class Client(_Client):
@@ -160,15 +172,17 @@ class Client(_Client):
             s.outcomes = outcomes + s.outcomes if outcomes else s.outcomes
             before, sent = sent, s.send(chunk, sent)
             if sent == before and time.monotonic() >= until:
+                s.give_up(chunk, sent)
                 raise TimeoutError(f"{n - sent} of {n} RoIs could not be sent: the daemon gives no credits")
         return range(chunk.base, chunk.base + n)
 
     def receive(self, timeout: Optional[float] = None) -> List[Outcome]:
-        """What has come; waits for something if nothing has.  [] when nothing came in time."""
+        """What has come; waits for something if nothing has.  [] when nothing came in time, or only decisions of events."""
         s = self._session
         until = time.monotonic() + (self.timeout if timeout is None else timeout)
+        decided = s.stats.events_decided
         s.step()
-        while not s.outcomes:
+        while not s.outcomes and s.stats.events_decided == decided:
             if time.monotonic() >= until:
                 break
             if s.transport:
@@ -185,11 +199,11 @@ class Client(_Client):
         until = time.monotonic() + (self.timeout if timeout is None else timeout)
         answers = _Answers(self.send(rois, timeout))
         others = answers.take(self._take())
-        while answers.left:
+        while answers.left or s.events.are_open(answers.tokens):
             got = self.receive(until - time.monotonic())
             others += answers.take(got)
             if not got and time.monotonic() >= until:
-                raise TimeoutError(f"{answers.left} of {len(answers.list)} RoIs have no answer")
+                raise TimeoutError(answers.lacking)
         s.outcomes = others + s.outcomes
         return answers.list
 
@@ -288,6 +302,7 @@ class AsyncClient(_Client):
             await self._wait(until)
             before, sent = sent, s.send(chunk, sent)
             if sent == before and time.monotonic() >= until:
+                s.give_up(chunk, sent)
                 raise TimeoutError(f"{n - sent} of {n} RoIs could not be sent: the daemon gives no credits")
         self._loop.call_soon(self._pump)  # libzmq's descriptor tells of an edge only
         return range(chunk.base, chunk.base + n)
@@ -295,7 +310,8 @@ class AsyncClient(_Client):
     async def receive(self, timeout: Optional[float] = None) -> List[Outcome]:
         """As Client.receive."""
         until = time.monotonic() + (self.timeout if timeout is None else timeout)
-        while not self._session.outcomes and time.monotonic() < until:
+        decided = self._session.stats.events_decided
+        while not self._session.outcomes and self._session.stats.events_decided == decided and time.monotonic() < until:
             await self._wait(until)
         return self._take()
 
@@ -304,11 +320,11 @@ class AsyncClient(_Client):
         until = time.monotonic() + (self.timeout if timeout is None else timeout)
         answers = _Answers(await self.send(rois, timeout))
         others = answers.take(self._take())
-        while answers.left:
+        while answers.left or self._session.events.are_open(answers.tokens):
             got = await self.receive(until - time.monotonic())
             others += answers.take(got)
             if not got and time.monotonic() >= until:
-                raise TimeoutError(f"{answers.left} of {len(answers.list)} RoIs have no answer")
+                raise TimeoutError(answers.lacking)
         self._session.outcomes = others + self._session.outcomes
         return answers.list
 

@@ -75,6 +75,8 @@ class Load:
             raise ValueError(f"pace is {pace}; poisson and even are allowed")
         if not len(rois):
             raise ValueError("there are no RoIs to send")
+        if rois.numbers.get("event_rois", numpy.int64(0)).max() > 1:
+            raise ValueError("RoIs of events of several RoIs cannot be sent again and again; trigreplay gives them new numbers")
         self.client, self.rois, self.pace = client, rois, pace
         self.random = numpy.random.default_rng(seed)
         self.singles = Slices(rois)

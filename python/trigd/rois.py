@@ -11,7 +11,7 @@ from . import encoding
 from .collections import OWN, Array, Collection
 from .roi import Roi
 
-INTS = ("run", "l1id", "roi_id", "bcid", "lumi_block", "l1_bits", "type", "deadline_us")
+INTS = ("run", "l1id", "roi_id", "bcid", "lumi_block", "l1_bits", "type", "deadline_us", "event_rois")
 FLOATS = ("eta", "phi_rad", "eta_half", "phi_half_rad", "z_min_mm", "z_max_mm")
 Numbers = Union[int, float, Sequence[int], Sequence[float], Array]
 
@@ -118,8 +118,6 @@ class Rois:
         names = list(rois[0].collections) if rois else []
         collections = {}
         for roi in rois:
-            if roi.event_rois > 1:
-                raise ValueError("clients in Python do not send events of several RoIs yet; trigreplay does")
             if list(roi.collections) != names:
                 raise ValueError(f"an RoI holds {list(roi.collections)} where the first one holds {names}")
         for name in names:

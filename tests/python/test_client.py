@@ -62,14 +62,14 @@ def spacepoints(n, most=200, seed=SEED):
 
 
 class Daemon:
-    def __init__(self):
+    def __init__(self, menu=MENU):
         self.folder = tempfile.TemporaryDirectory(prefix="trigd-py-", dir="/tmp")  # a short path: sockets take 107 bytes
         self.port = free_port()
         path = self.folder.name
         with open(f"{path}/trigd.yaml", "w") as f:
             f.write(CONFIG.format(build=BUILD, port=self.port).replace("ipc://in", f"ipc://{path}/in").replace("shm://shm", f"shm://{path}/shm"))
         with open(f"{path}/menu.yaml", "w") as f:
-            f.write(MENU)
+            f.write(menu)
         self.ipc, self.shm = f"ipc://{path}/in", f"shm://{path}/shm"
         self.control = Control(f"{path}/control")
         self.start()
@@ -212,11 +212,12 @@ class Clients(unittest.TestCase):
         declared = trigd.declared(f"{SOURCE}/tests/collections/samples.yaml")
         n = 9
         columns = {c.name: numpy.zeros((n, c.length) if c.length > 1 else n, declared.dtype[i].base) for i, c in enumerate(declared.columns)}
-        rois = trigd.Rois(2, run=7, l1id=[1, 2**32 - 1], eta=[0.5, -1], type=5, deadline_us=900, declarations=[declared],
+        rois = trigd.Rois(2, run=7, l1id=[1, 2**32 - 1], eta=[0.5, -1], type=5, deadline_us=900, event_rois=[0, 300], declarations=[declared],
                           collections={"samples": (columns, [0, 4, 9]), **{k: v for k, v in self.plain(2).items()}})
         m = pb.ToDaemon.FromString(Packer(rois).message(range(2), [2**60, 5], True))
         self.assertEqual([(r.token, r.run, r.l1id, r.eta, r.type, r.deadline_us, r.is_repeat) for r in m.batch.rois],
                          [(2**60, 7, 1, 0.5, 5, 900, True), (5, 7, 2**32 - 1, -1, 5, 900, True)])
+        self.assertEqual([r.event_rois for r in m.batch.rois], [0, 300])
         self.assertEqual(list(m.batch.rois[1].spacepoints.z_mm), [30.0, 40.0, 50.0])
         again = unpack_roi(memoryview(m.batch.rois[1].SerializeToString()), {declared.hash: declared})
         self.assertEqual((len(again.collections["samples"]), again.deadline_us), (5, 900))
