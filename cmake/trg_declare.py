@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """trg_declare.py header OUT.h FILE.yaml...: makes the C header of declared collections.
+trg_declare.py python OUT.py FILE.yaml...: makes the module from which the package trigd has those of trigd.
 trg_declare.py docs [--check] PAGE.md FILE.yaml...: writes their tables into a page between two marks.
 
 A declaration is a YAML file with the keys of COLLECTION; a column has those of COLUMN (docs/collections.md).
@@ -259,6 +260,22 @@ def file_text(declared):
         yield from header(d)
 
 
+def module(declared):
+    yield "# made by trg_declare.py: do not edit"
+    yield "from typing import Any, List, Tuple"
+    yield ""
+    yield "# name, hash, doc, room, and of each column what Column takes"
+    yield "COLLECTIONS: List[Tuple[str, int, str, int, List[Tuple[Any, ...]]]] = ["
+    for d in declared:
+        yield f"    ({d['name']!r}, 0x{hash_of(d):016x}, {d['doc']!r}, {d['room']}, ["
+        for c in d["columns"]:
+            column = (c["name"], TYPE_NUMBER[c["type"]], c["length"], c["unit"], float(c["min"]), float(c["max"]), c["flags"], c["doc"],
+                      *c["encoding"])
+            yield f"        {column!r},"
+        yield "    ]),"
+    yield "]"
+
+
 def write(path, lines):
     """Writes the file, unless it has this text already: what depends on it is then not built again."""
     text = "\n".join(lines) + "\n"
@@ -321,7 +338,7 @@ def main(arguments):
     what, *rest = arguments or [""]
     check = "--check" in rest
     paths = [a for a in rest if a != "--check"]
-    if what not in ("header", "docs") or len(paths) < 2 or (check and what != "docs"):
+    if what not in ("header", "python", "docs") or len(paths) < 2 or (check and what != "docs"):
         sys.exit(__doc__)
     try:
         declared = [declaration(p) for p in paths[1:]]
@@ -333,7 +350,7 @@ def main(arguments):
     if what == "docs":
         deliver_docs(paths[0], declared, check)
     else:
-        write(paths[0], file_text(declared))
+        write(paths[0], module(declared) if what == "python" else file_text(declared))
 
 
 if __name__ == "__main__":

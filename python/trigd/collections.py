@@ -14,6 +14,7 @@ from typing import Any, Dict, Sequence, Tuple, Union
 import numpy
 import numpy.typing
 
+from . import _own  # made by the build from collections/*.yaml
 from . import trigd_pb2 as pb
 
 ENCODED = 1  # flag of a column that may travel as 16-bit numbers (encoding.py)
@@ -87,19 +88,11 @@ class Collection:
                                            for c in m.columns], m.doc, m.room)
 
 
-def _own(name: str, message: int, columns: Sequence[Tuple[str, int]]) -> Collection:
-    return Collection(name, 0, [Column(n, t) for n, t in columns], message=message)
-
-
-# The collections with messages of their own: column c is field c + 1 of the message.
-FLT_MAX = float(numpy.finfo("f4").max)
-SPACEPOINTS = Collection("spacepoints", 0x28e28936a21765f9, [  # as Columns when it is encoded
-    Column("phi", 5, 1, "rad", -3.1416, 3.1416, ENCODED), Column("rho", 5, 1, "mm", 0, FLT_MAX, ENCODED),
-    Column("z", 5, 1, "mm", -FLT_MAX, FLT_MAX, ENCODED), Column("layer", 1, 1, "", 0, 255, 2)], message=16)
-HITS = _own("hits", 17, [("x", 5), ("y", 5), ("z", 5), ("layer", 2), ("id", 3)])
-TRACKS = _own("tracks", 18, [(n, 5) for n in ("x", "y", "z", "tx", "ty", "var_x", "var_tx", "cov_x_tx", "chi2", "qop")] +
-              [("n_hits", 3)])
-OWN: Dict[str, Collection] = {c.name: c for c in (SPACEPOINTS, HITS, TRACKS)}
+# The collections with messages of their own: column c is field c + 1 of the message, which is this field of Roi.
+_MESSAGES = {"spacepoints": 16, "hits": 17, "tracks": 18}
+OWN: Dict[str, Collection] = {name: Collection(name, hash, [Column(*c) for c in columns], doc, room, _MESSAGES[name])
+                              for name, hash, doc, room, columns in _own.COLLECTIONS}
+SPACEPOINTS, HITS, TRACKS = (OWN[name] for name in _MESSAGES)
 
 
 def declared(path: Union[str, os.PathLike[str]]) -> Collection:

@@ -22,13 +22,14 @@ BUILD, SOURCE = sys.argv.pop(), sys.argv.pop()
 SEED = int(os.environ.get("TRIGD_SEED", time.time_ns() % 2**32))
 MENU = """name: encoded
 streams: [physics]
-steps: [{name: own, plugin: tut_own}]
+steps: [{name: own, plugin: tut_own}, {name: pairs, plugin: doublets}]
 chains:
+  - {name: HLT_hits, id: 2, steps: [{step: pairs}], streams: [physics]}
   - {name: HLT_met, id: 1, steps: [{step: own, cuts: [{value: met_gev, min: 500}]}], streams: [physics]}
 """
 CONFIG = """endpoints: ["ipc://{path}/in", "shm://{path}/shm"]
 menu: menu.yaml
-plugin_path: ["{build}/examples"]
+plugin_path: ["{build}/examples", "{build}/plugins"]
 backend_path: "{build}/backends"
 cache_dir: cache
 devices: [{{backend: cpu, lanes: 1}}]
@@ -94,6 +95,15 @@ class Encoded(unittest.TestCase):
         self.assertEqual({accept for _, accept, _ in answers[0]}, {True, False})
         for other in answers[1:]:
             self.assertEqual(answers[0], other)
+
+    def test_beside_own_collections(self):
+        """An RoI with a declared collection lists all of its collections in shared memory, hits too."""
+        columns, offsets = cells(40)
+        hits = {"x": numpy.full(80, 30), "y": numpy.zeros(80), "z": numpy.zeros(80), "layer": numpy.tile([0, 1], 40), "id": numpy.arange(80)}
+        rois = trigd.Rois(40, {"cells": (columns, offsets), "hits": (hits, numpy.arange(0, 81, 2))}, [CELLS], run=1, l1id=numpy.arange(40))
+        for endpoint in self.endpoints:
+            for d in self.decide(endpoint, rois):
+                self.assertEqual((len(d.missing), sorted(r.step for r in d.results)), (0, [0, 1]), endpoint)
 
     def test_what_the_daemon_refuses(self):
         """Numbers reach beyond pi."""

@@ -31,6 +31,12 @@ class Arrays(unittest.TestCase):
         self.assertEqual(kinds["momentum"], (numpy.dtype("<f4"), (3,)))
         self.assertEqual(kinds["pulse"], (numpy.dtype("<f2"), (5,)))
 
+    def test_own(self):
+        """Those of trigd are what their files declare."""
+        for own in (trigd.SPACEPOINTS, trigd.HITS, trigd.TRACKS):
+            d = trigd.declared(os.path.join(SOURCE, "collections", f"{own.name}.yaml"))
+            self.assertEqual((own.hash, own.columns, own.doc, own.room, own.dtype), (d.hash, d.columns, d.doc, d.room, d.dtype))
+
     def test_round_trip(self):
         samples, towers = trigd.declared(SAMPLES), trigd.declared(TOWERS)
         random = numpy.random.default_rng()
