@@ -246,11 +246,12 @@ static void close_guest(struct guest_run *r)
 {
     if (r->algo) {
         enter(r, false);
+        (void)trg_finish(r->queue); /* after an error a slice may still be there */
         functions(r)->close(r->algo);
         leave(r);
     }
-    trg_event_free(r->reached);
     trg_queue_free(r->queue);
+    trg_event_free(r->reached);
     trg_device_close(r->device);
     atomic_store(&r->s.page->bytes, 0);
 }
