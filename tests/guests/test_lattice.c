@@ -14,7 +14,7 @@
 #include "scene.h"
 #include "workers.h"
 
-#define STEPS 200000u
+#define STEPS 50000u
 #define EVERY 1000u
 
 static const struct lattice_config flow_config = {.scene = LATTICE_SCENE_CAVITY,
@@ -28,20 +28,20 @@ static const struct lattice_config flow_config = {.scene = LATTICE_SCENE_CAVITY,
 static const char config[] =
     "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH PATIENT
     "guests:\n  - {guest: g, plugin: lattice, backend: cpu, start: false, hang_ms: 60000,\n"
-    "     params: {scene: cavity, nx: 33, ny: 20, steps: 200000, omega: 1.5, lid: 0.1,"
+    "     params: {scene: cavity, nx: 33, ny: 20, steps: 50000, omega: 1.5, lid: 0.1,"
     " mean_every: 1000, vtk: false}}\n";
 
 static void await(struct server *s, const char *wanted)
 {
     char *text = NULL;
 
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < 6000; i++) {
         text = server_ask(s, "show guests json");
         if (strstr(text, wanted)) {
             free(text);
             return;
         }
-        if (i < 2999)
+        if (i < 5999)
             free(text);
         workers_nap(10);
     }
@@ -118,7 +118,7 @@ static void test_daemon(void **state)
     free(server_ask(&s, "guest start g"));
     decide(&l, &token);
     await(&s, "\"state\":\"done\"");
-    await(&s, "step 200000 of 200000");
+    await(&s, "step 50000 of 50000");
     assert_true(server_row_number(&s, "guests", "g", "slices") > 0);
     assert_true(server_row_number(&s, "guests", "g", "disabled") == 0);
     expect_means(&s);
