@@ -87,9 +87,12 @@ function(trg_host_variant target name file kernels variant march)
 endfunction()
 
 # Assembly that holds a file as the bytes of a symbol, with a zero after them.
-function(trg_embed out symbol file)
-    set(text ".balign 16\n.global ${symbol}\n.hidden ${symbol}\n")
-    string(APPEND text "${symbol}:\n.incbin \"${file}\"\n.byte 0\n")
+function(trg_embed out symbol)
+    set(text ".balign 16\n.global ${symbol}\n.hidden ${symbol}\n${symbol}:\n")
+    foreach(file ${ARGN})
+        string(APPEND text ".incbin \"${file}\"\n")
+    endforeach()
+    string(APPEND text ".byte 0\n")
     set(${out} "${${out}}${text}" PARENT_SCOPE)
 endfunction()
 

@@ -15,8 +15,9 @@
 #define UNIT_ERROR 1e-4f /* of lengths that are 1 and products that are 0 */
 
 extern const char geometry_velo[], geometry_barrel[]; /* geometry/NAME.txt */
+extern const char geometry_cms[];                     /* barrel.txt, then endcaps.txt */
 const struct geometry_text geometry_texts[] = {
-    {"velo", geometry_velo}, {"barrel", geometry_barrel}, {0}};
+    {"velo", geometry_velo}, {"barrel", geometry_barrel}, {"cms", geometry_cms}, {0}};
 
 struct reader {
     struct geometry g;

@@ -19,8 +19,8 @@ const struct trg_param clusters_params[] = {
 
 #define AT(member) offsetof(struct pixels_config, member)
 const struct trg_param pixels_params[] = {
-    {"geometry", TRG_PARAM_CHOICE, AT(geometry), "barrel", 0, 0, "", "velo|barrel",
-     "where the modules are: a text in plugins/clusters/geometry"},
+    {"geometry", TRG_PARAM_CHOICE, AT(geometry), "barrel", 0, 0, "", "velo|barrel|cms",
+     "where the modules are: a text in plugins/clusters/geometry; cms: barrel and end-caps"},
     {"sigma_one", TRG_PARAM_F32, AT(sigma_one), "0.289", 0.001, 10, "", NULL,
      "resolution across a cluster of one column or row, in pitches"},
     {"sigma_two", TRG_PARAM_F32, AT(sigma_two), "0.15", 0.001, 10, "", NULL, "the same of two"},

@@ -24,6 +24,7 @@ static const struct {
 } formats[] = {{"velopix", {"a.json", NULL, NULL}},
                {"lhcb-csv", {"1_2-hits.csv", "1_2-pvs.csv", "1_2-particles.csv"}},
                {"lhcb-banks", {"1_2.bin", "1_2-pvs.csv", NULL}},
+               {"pixels", {"1_2-pixels.csv", NULL, NULL}},
                {"trackml", {"e3-hits.csv", "e3-truth.csv", "e3-particles.csv"}},
                {"spacepoints", {"e4-spacepoint.csv", "e4-measurements.csv", NULL}},
                {"tracks", {"e5-tracks.csv", "e5-vertices.csv", NULL}},

@@ -20,11 +20,11 @@ static void the_answer_is_always_the_same(void **state)
     static const struct {
         const char *preset;
         uint64_t digest;
-    } golden[] = {{"velo", 0x4312db960f7a2646u},         {"velo-banks", 0x2ce214f8d1665eb0u},
-                  {"velo-tracks", 0x18645178c9468003u},  {"pixel", 0x093a782576aaba56u},
-                  {"pixel50", 0x4c8e1dbd9a428b93u},      {"pixel200", 0x0e7322cb5c4b7eb2u},
-                  {"trackml", 0x9ac3bf09a39239eeu},      {"phantom", 0xf9603de0ac06b415u},
-                  {"phantom-truth", 0x2103c695e67e7636u}};
+    } golden[] = {{"velo", 0x4312db960f7a2646u},           {"velo-banks", 0x2ce214f8d1665eb0u},
+                  {"velo-tracks", 0x18645178c9468003u},    {"pixel", 0x093a782576aaba56u},
+                  {"pixel50", 0x4c8e1dbd9a428b93u},        {"pixel200", 0x0e7322cb5c4b7eb2u},
+                  {"pixel50-charge", 0x21a0de2b25c6e473u}, {"trackml", 0x9ac3bf09a39239eeu},
+                  {"phantom", 0xf9603de0ac06b415u},        {"phantom-truth", 0x2103c695e67e7636u}};
     struct generated g;
     int wrong = 0;
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The charge that a particle frees along its way through 0.2 mm of silicon drifts to the pixels and
- * spreads a little; pixels with more than a threshold fire.  Sometimes an electron is knocked out
- * and takes charge to neighbouring pixels.  Spread and electrons are such that the sizes of
- * clusters are those of LHCb's simulated events: 44 % of one pixel, 36 % of two, 11 % of three. */
+/* Pixels with more charge than a threshold fire.  The spread of charge and the electrons that are
+ * knocked out are such that the sizes of clusters are those of LHCb's simulated events: 44 % of one
+ * pixel, 36 % of two, 11 % of three. */
 #include "gen_banks.h"
 
 #include <errno.h>
@@ -10,16 +9,14 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "gen_charge.h"
 #include "gen_store.h"
-#include "geometry.h"
 
-#define STEPS       16
-#define THICKNESS   0.2    /* mm */
-#define SPREAD      0.0045 /* mm: sigma of the charge of one step where it is collected */
-#define THRESHOLD   0.115  /* of the mean charge of a particle at a right angle */
-#define KNOCKED     0.08   /* of the particles knock out an electron that leaves its column */
-#define KNOCKED_FAR 0.1    /* mm: mean way of it */
-#define SIDE        24     /* pixels about the crossing that charge is looked for in */
+#define STEPS     16
+#define THRESHOLD 0.115 /* of the mean charge of a particle at a right angle */
+
+static const struct charge_model silicon = {
+    .thickness = 0.2, .spread = 0.0045, .knocked = 0.08, .knocked_far = 0.1};
 
 static struct geometry geometry; /* zero: it could not be read */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -55,66 +52,6 @@ static int add_pixel(struct banks_maker *b, uint32_t sensor, uint32_t column, ui
     return 0;
 }
 
-/* The column at a place along them; -1: beside the sensor. */
-static int column_at(const struct geometry *g, double a)
-{
-    int c = (int)(a / (double)g->pitch), last = (int)g->n_columns - 1;
-
-    if (a < 0)
-        return -1;
-    c = c > last ? last : c; /* too high at most: some columns are wider */
-    while (c > 0 && a < ((double)g->centre[c] + (double)g->centre[c - 1]) / 2)
-        c--;
-    return a > (double)g->centre[last] + (double)g->pitch / 2 ? -1 : c;
-}
-
-static int row_at(const struct geometry *g, double b)
-{
-    const int r = (int)(b / (double)g->row_pitch);
-
-    return b < 0 || r >= (int)g->n_rows ? -1 : r;
-}
-
-struct charge {      /* in the pixels about a crossing, as parts of the mean */
-    int column, row; /* of the first */
-    double in[SIDE][SIDE];
-};
-
-static void add_charge(const struct geometry *g, struct charge *q, double a, double b, double part)
-{
-    const int c = column_at(g, a) - q->column, r = row_at(g, b) - q->row;
-
-    if (column_at(g, a) >= 0 && row_at(g, b) >= 0 && c >= 0 && c < SIDE && r >= 0 && r < SIDE)
-        q->in[c][r] += part;
-}
-
-/* The charge of a particle at (a, b) in the middle of the sensor, which moves by (da, db) in it. */
-static void drift(struct banks_maker *m, const struct geometry *g, struct charge *q, double a,
-                  double b, double da, double db)
-{
-    const double length = sqrt(da * da + db * db + THICKNESS * THICKNESS) / THICKNESS;
-
-    for (int i = 0; i < STEPS; i++) {
-        const double t = (i + 0.5) / STEPS - 0.5;
-        const double part = length / STEPS * (0.7 + random_exponential(&m->random, 0.3));
-
-        add_charge(g, q, a + t * da + random_normal(&m->random) * SPREAD,
-                   b + t * db + random_normal(&m->random) * SPREAD, part);
-    }
-}
-
-/* An electron's charge along a straight way from the crossing. */
-static void knock(struct banks_maker *m, const struct geometry *g, struct charge *q, double a,
-                  double b)
-{
-    const double far = random_exponential(&m->random, KNOCKED_FAR);
-    const double phi = random_range(&m->random, -EXACT_PI, EXACT_PI);
-    const double da = far * exact_cos(phi), db = far * exact_sin_wide(phi);
-
-    for (int i = 1; i <= STEPS; i++)
-        add_charge(g, q, a + da * i / STEPS, b + db * i / STEPS, 2.0 / STEPS);
-}
-
 static int cross(struct banks_maker *m, const struct geometry *g, uint32_t sensor, double x,
                  double y, double tx, double ty, uint32_t particle)
 {
@@ -122,16 +59,22 @@ static int cross(struct banks_maker *m, const struct geometry *g, uint32_t senso
     const double dx = x - (double)s->corner[0], dy = y - (double)s->corner[1];
     const double a = dx * (double)s->column[0] + dy * (double)s->column[1];
     const double b = dx * (double)s->row[0] + dy * (double)s->row[1];
-    const double da = (tx * (double)s->column[0] + ty * (double)s->column[1]) * THICKNESS;
-    const double db = (tx * (double)s->row[0] + ty * (double)s->row[1]) * THICKNESS;
-    struct charge q = {.column = column_at(g, a) - SIDE / 2, .row = row_at(g, b) - SIDE / 2};
+    const double da = (tx * (double)s->column[0] + ty * (double)s->column[1]) * silicon.thickness;
+    const double db = (tx * (double)s->row[0] + ty * (double)s->row[1]) * silicon.thickness;
+    const struct charge_way way = {
+        .a = a,
+        .b = b,
+        .da = da,
+        .db = db,
+        .length =
+            sqrt(da * da + db * db + silicon.thickness * silicon.thickness) / silicon.thickness,
+        .steps = STEPS};
+    struct charge q;
     int r = 0;
 
-    drift(m, g, &q, a, b, da, db);
-    if (random_unit(&m->random) < KNOCKED)
-        knock(m, g, &q, a, b);
-    for (int c = 0; c < SIDE; c++)
-        for (int k = 0; r == 0 && k < SIDE; k++)
+    charge_collect(&m->random, &silicon, g, &way, &q);
+    for (int c = 0; c < CHARGE_SIDE; c++)
+        for (int k = 0; r == 0 && k < CHARGE_SIDE; k++)
             if (q.in[c][k] > THRESHOLD)
                 r = add_pixel(m, sensor, (uint32_t)(q.column + c), (uint32_t)(q.row + k), particle);
     return r;

@@ -2,21 +2,27 @@
 /* Detectors of barrels and discs around the beam in a field along it: one like the pixel detector
  * that CMS has had since 2017, and the barrels of the TrackML challenge's.  A particle goes from
  * surface to surface on arcs of a helix, and is scattered at each; it is followed until it has
- * made half a turn.  Dimensions are public facts of those detectors, in mm. */
+ * made half a turn.  Pixels with charge come of flat modules at these surfaces, while the particle
+ * goes on as if they were not flat: the events are the same.  Dimensions are public facts of those
+ * detectors, in mm. */
+#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 
 #include "gen.h"
+#include "gen_pixels.h"
 #include "gen_store.h"
 
-#define EFFICIENCY  0.99
-#define ETA_MAX     3.0
-#define Z_LUMINOUS  150.0 /* no collision is further out */
-#define HARD_PT     2.0   /* GeV: what the hard scatter's particles have more, mean */
-#define NO_LAYER    0xffffu
-#define FAR         1e30
-#define METRE       1000.0
-#define GEV_PER_T_M 0.299792458 /* pT of a particle that bends with 1 m in 1 T */
+#define EFFICIENCY   0.99
+#define ETA_MAX      3.0
+#define Z_LUMINOUS   150.0 /* no collision is further out */
+#define HARD_PT      2.0   /* GeV: what the hard scatter's particles have more, mean */
+#define NO_LAYER     0xffffu
+#define FAR          1e30
+#define MODULE_FAR   30.0 /* mm: no way from a layer to a module of it is longer */
+#define MODULE_STEPS 3
+#define METRE        1000.0
+#define GEV_PER_T_M  0.299792458 /* pT of a particle that bends with 1 m in 1 T */
 
 struct barrel {
     double radius, half_length, sigma_rphi, sigma_z, x0;
@@ -61,6 +67,8 @@ struct maker { /* one RoI being made */
     const struct generator_preset *p;
     const struct detector *d;
     struct generated *g;
+    bool has_charge; /* pixels are made instead of hits */
+    struct pixels_maker pixels;
 };
 
 /* ---------------------------------------------------------------- one particle */
@@ -136,6 +144,40 @@ static void kink(struct maker *m, struct helix *h, double x0)
     h->cot += angle * square * random_normal(&m->random);
 }
 
+/* Goes to the plane of a module nearby, there or back; false: it does not come there. */
+static bool go_to_module(struct helix *h, const struct geometry_sensor *s)
+{
+    const double n[3] = {(double)(s->column[1] * s->row[2] - s->column[2] * s->row[1]),
+                         (double)(s->column[2] * s->row[0] - s->column[0] * s->row[2]),
+                         (double)(s->column[0] * s->row[1] - s->column[1] * s->row[0])};
+
+    for (int i = 0; i < MODULE_STEPS; i++) {
+        const double speed = h->ux * n[0] + h->uy * n[1] + h->cot * n[2];
+        const double away = (h->x - (double)s->corner[0]) * n[0] +
+                            (h->y - (double)s->corner[1]) * n[1] +
+                            (h->z - (double)s->corner[2]) * n[2];
+
+        if (fabs(away) > MODULE_FAR * fabs(speed))
+            return false;
+        go(h, -away / speed);
+    }
+    return true;
+}
+
+/* Leaves charge in the module of the layer that is nearest to where it is. */
+static int leave_charge(struct maker *m, const struct helix *at, uint32_t layer)
+{
+    struct helix h = *at;
+    const struct geometry_sensor *s = pixels_module(layer, (const double[]){h.x, h.y, h.z});
+    int r;
+
+    if (!s || !go_to_module(&h, s))
+        return s ? 0 : -ENOMEM;
+    r = pixels_cross(&m->pixels, s, (const double[]){h.x, h.y, h.z},
+                     (const double[]){h.ux, h.uy, h.cot}, m->g->n_particles);
+    return r == 1 ? store_crossing(m->g, h.x, h.y, h.z, layer, m->g->n_particles) : r;
+}
+
 /* Measures where it is: `r` is the distance from the beam line, measured too, and rphi around
  * it. */
 static int measure(struct maker *m, const struct helix *h, double r, double rphi, double z,
@@ -144,6 +186,8 @@ static int measure(struct maker *m, const struct helix *h, double r, double rphi
     double x = h->x - rphi * h->y / r, y = h->y + rphi * h->x / r;
     double scale = r / sqrt(x * x + y * y);
 
+    if (m->has_charge)
+        return leave_charge(m, h, layer);
     return store_hit(m->g, x * scale, y * scale, z, layer, m->g->n_particles);
 }
 
@@ -213,7 +257,7 @@ static int add_particle(struct maker *m, const struct gen_particle *p)
 {
     double pt = sqrt(p->px * p->px + p->py * p->py);
     double radius = pt * METRE / (GEV_PER_T_M * m->d->field_t);
-    uint32_t before = m->g->n;
+    uint32_t before = m->g->n + m->g->n_crossings;
     struct store_particle truth;
     struct helix h = {.x = p->x,
                       .y = p->y,
@@ -230,7 +274,7 @@ static int add_particle(struct maker *m, const struct gen_particle *p)
     r = store_particle(m->g, &truth);
     if (r == 0)
         r = cross_all(m, &h);
-    if (r == 0 && m->g->n > before)
+    if (r == 0 && m->g->n + m->g->n_crossings > before)
         store_keep_particle(m->g, true);
     return r;
 }
@@ -292,14 +336,17 @@ static int add_noise_hit(struct maker *m)
     }
 }
 
-static int finish(struct maker *m)
+/* The noise, and the order of all; `r` is what came of the particles. */
+static int finish(struct maker *m, int r)
 {
     uint32_t n = random_poisson(&m->random, m->p->noise);
-    int r = 0;
 
     for (uint32_t k = 0; r == 0 && k < n; k++)
-        r = add_noise_hit(m);
-    return r == 0 ? store_sort(m->g) : r;
+        r = m->has_charge ? pixels_noise(&m->pixels) : add_noise_hit(m);
+    if (r == 0)
+        r = m->has_charge ? pixels_store(&m->pixels, m->g) : store_sort(m->g);
+    pixels_maker_free(&m->pixels);
+    return r;
 }
 
 static const struct detector *detector_of(const struct generator_preset *preset)
@@ -307,31 +354,42 @@ static const struct detector *detector_of(const struct generator_preset *preset)
     return preset->detector == GENERATOR_TRACKML ? &trackml : &pixel;
 }
 
+static struct maker maker_of(const struct generator_preset *preset, uint64_t seed, uint64_t i,
+                             struct generated *g)
+{
+    struct maker m = {.p = preset,
+                      .d = detector_of(preset),
+                      .g = g,
+                      .has_charge = preset->detector == GENERATOR_PIXEL_CHARGE};
+
+    random_seed(&m.random, seed, i);
+    random_seed(&m.pixels.random, ~seed, ~i);
+    return m;
+}
+
 int gen_helix_detect(const struct generator_preset *preset, uint64_t seed, uint64_t i,
                      const struct gen_particle *list, uint32_t n, struct generated *g)
 {
-    struct maker m = {.p = preset, .d = detector_of(preset), .g = g};
+    struct maker m = maker_of(preset, seed, i, g);
     int r = 0;
 
-    random_seed(&m.random, seed, i);
     for (uint32_t k = 0; r == 0 && k < n; k++)
         r = add_particle(&m, &list[k]);
-    return r == 0 ? finish(&m) : r;
+    return finish(&m, r);
 }
 
 int gen_helix_make(const struct generator_preset *preset, uint64_t seed, uint64_t i,
                    struct generated *ret_roi)
 {
-    struct maker m = {.p = preset, .d = detector_of(preset), .g = ret_roi};
+    struct maker m = maker_of(preset, seed, i, ret_roi);
     uint32_t n;
     int r;
 
-    random_seed(&m.random, seed, i);
-    store_begin(ret_roi, TRG_HITS);
+    store_begin(ret_roi, generator_kind(preset));
     store_info(m.g, m.p, i, (uint32_t)(random_u64(&m.random) % 3564), Z_LUMINOUS);
     r = add_collision(&m, true);
     n = random_poisson(&m.random, preset->pileup);
     for (uint32_t k = 0; r == 0 && k < n; k++)
         r = add_collision(&m, false);
-    return r == 0 ? finish(&m) : r;
+    return finish(&m, r);
 }

@@ -17,6 +17,11 @@ uint32_t generator_banks_kind(void)
     return declare(&trg_banks);
 }
 
+uint32_t generator_pixels_kind(void)
+{
+    return declare(&trg_pixels);
+}
+
 const struct trg_collection *generator_bricks(void)
 {
     return &trg_bricks;
@@ -50,6 +55,8 @@ uint32_t generator_kind(const struct generator_preset *preset)
         return TRG_TRACKS;
     case GENERATOR_VELO_BANKS:
         return generator_banks_kind();
+    case GENERATOR_PIXEL_CHARGE:
+        return generator_pixels_kind();
     case GENERATOR_PHANTOM:
     case GENERATOR_PHANTOM_TRUTH:
         return generator_brick_kind();

@@ -37,6 +37,10 @@ void generated_fini(struct generated *g)
                    t->n_hits,
                    g->banks.sensor,
                    g->banks.word,
+                   g->pixels.module,
+                   g->pixels.column,
+                   g->pixels.row,
+                   g->pixels.charge,
                    g->brick.bytes,
                    g->particle,
                    g->shared_item,
@@ -146,6 +150,15 @@ static int room_for_bank(struct generated *g)
     const struct growing all[] = {ARRAY(g->banks.sensor), ARRAY(g->banks.word)};
 
     return make_room(g->n, &g->banks.room, 1024, all, COUNT(all));
+}
+
+static int room_for_pixel(struct generated *g)
+{
+    struct generated_pixels *p = &g->pixels;
+    const struct growing all[] = {ARRAY(p->module), ARRAY(p->column), ARRAY(p->row),
+                                  ARRAY(p->charge)};
+
+    return make_room(g->n, &p->room, 4096, all, COUNT(all));
 }
 
 static int room_for_track(struct generated *g)
@@ -299,6 +312,22 @@ int store_bank(struct generated *g, uint32_t sensor, uint32_t word, uint32_t par
         return r;
     g->banks.sensor[g->n] = (uint16_t)sensor;
     g->banks.word[g->n] = word;
+    g->particle[g->n++] = particle;
+    return 0;
+}
+
+int store_pixel(struct generated *g, const struct store_pixel *p, uint32_t particle)
+{
+    int r = room_for_pixel(g);
+
+    if (r == 0)
+        r = room_for_particle_of(g);
+    if (r < 0)
+        return r;
+    g->pixels.module[g->n] = (uint16_t)p->module;
+    g->pixels.column[g->n] = (uint16_t)p->column;
+    g->pixels.row[g->n] = (uint16_t)p->row;
+    g->pixels.charge[g->n] = (uint16_t)p->charge;
     g->particle[g->n++] = particle;
     return 0;
 }

@@ -35,6 +35,10 @@ int store_spacepoint(struct generated *g, double phi, double rho, double z, uint
 int store_hit(struct generated *g, double x, double y, double z, uint32_t layer, uint32_t particle);
 /* A super-pixel, by sensor and word. */
 int store_bank(struct generated *g, uint32_t sensor, uint32_t word, uint32_t particle);
+struct store_pixel {
+    uint32_t module, column, row, charge;
+};
+int store_pixel(struct generated *g, const struct store_pixel *p, uint32_t particle);
 /* Where a particle crossed a sensor whose pixels are what is stored. */
 int store_crossing(struct generated *g, double x, double y, double z, uint32_t layer,
                    uint32_t particle);

@@ -39,6 +39,10 @@ const struct generator_preset generator_presets[] = {
      GENERATOR_PIXEL, 0, false},
     {"pixel200", "the same with pile-up 200", 200.0, 40.0, 50.0, 700.0, 0, 3.5, FULL_CIRCLE,
      GENERATOR_PIXEL, 0, false},
+    {"pixel50-charge", "the events of pixel50 as pixels with charge", 50.0, 40.0, 50.0, 200.0, 0,
+     3.5, FULL_CIRCLE, GENERATOR_PIXEL_CHARGE, 0, false},
+    {"pixel140-charge", "the events of pixel140 as pixels with charge", 140.0, 40.0, 50.0, 500.0, 0,
+     3.5, FULL_CIRCLE, GENERATOR_PIXEL_CHARGE, 0, false},
     {"trackml", "barrels of the TrackML detector, the whole event: pile-up 200", 200.0, 40.0, 50.0,
      6000.0, 0, 3.5, FULL_CIRCLE, GENERATOR_TRACKML, 0, false},
     {"phantom", "volumes of 128 x 128 x 96 voxels, a head with white matter, in 8 bricks each", 0,
@@ -65,6 +69,7 @@ int generator_make(const struct generator_preset *preset, uint64_t seed, uint64_
     case GENERATOR_VELO_BANKS:
         return gen_velo_make(preset, seed, i, ret_roi);
     case GENERATOR_PIXEL:
+    case GENERATOR_PIXEL_CHARGE:
     case GENERATOR_TRACKML:
         return gen_helix_make(preset, seed, i, ret_roi);
     case GENERATOR_PHANTOM:
@@ -85,6 +90,7 @@ int gen_detect(const struct generator_preset *preset, uint64_t seed, uint64_t i,
     case GENERATOR_VELO_BANKS:
         return gen_velo_detect(preset, seed, i, list, n, g);
     case GENERATOR_PIXEL:
+    case GENERATOR_PIXEL_CHARGE:
     case GENERATOR_TRACKML:
         return gen_helix_detect(preset, seed, i, list, n, g);
     case GENERATOR_TOY:
@@ -103,6 +109,11 @@ static bool is_brick(const struct generated *g)
     return kind_info(g->kind)->hash == generator_brick_values()->hash;
 }
 
+static bool is_pixels(const struct generated *g)
+{
+    return g->kind >= TRG_KIND_COUNT && g->kind == generator_pixels_kind();
+}
+
 const void *generated_column(const struct generated *g, uint32_t c)
 {
     const struct generated_hits *h = &g->hits;
@@ -111,11 +122,15 @@ const void *generated_column(const struct generated *g, uint32_t c)
     const void *hits[] = {h->x, h->y, h->z, h->layer, h->id};
     const void *tracks[] = {t->x,      t->y,        t->z,    t->tx,  t->ty,    t->var_x,
                             t->var_tx, t->cov_x_tx, t->chi2, t->qop, t->n_hits};
+    const struct generated_pixels *p = &g->pixels;
+    const void *pixels[] = {p->module, p->column, p->row, p->charge};
 
     if (c >= kind_info(g->kind)->n_columns)
         return NULL;
     if (is_brick(g))
         return g->brick.bytes;
+    if (is_pixels(g))
+        return pixels[c];
     if (g->kind >= TRG_KIND_COUNT)
         return c ? (const void *)g->banks.word : g->banks.sensor;
     return g->kind == TRG_TRACKS ? tracks[c] : g->kind == TRG_HITS ? hits[c] : spacepoints[c];
@@ -219,14 +234,15 @@ static void add_columns(struct generated_message *m, const struct trg_collection
     m->roi.columns = m->columns_list;
 }
 
-/* Little-endian, as the message wants them. */
-static void fill_banks(const struct generated *g, struct generated_message *m)
+/* A declared collection; little-endian, as the message wants it. */
+static void fill_declared(const struct generated *g, struct generated_message *m)
 {
-    m->column[0] =
-        (ProtobufCBinaryData){g->n * sizeof *g->banks.sensor, (uint8_t *)(void *)g->banks.sensor};
-    m->column[1] =
-        (ProtobufCBinaryData){g->n * sizeof *g->banks.word, (uint8_t *)(void *)g->banks.word};
-    add_columns(m, kind_info(g->kind), m->column);
+    const struct trg_collection *info = kind_info(g->kind);
+
+    for (uint32_t c = 0; c < info->n_columns; c++)
+        m->column[c] = (ProtobufCBinaryData){g->n * trg_column_bytes(&info->column[c]),
+                                             (uint8_t *)(uintptr_t)generated_column(g, c)};
+    add_columns(m, info, m->column);
 }
 
 static void fill_brick(const struct generated *g, struct generated_message *m)
@@ -269,7 +285,7 @@ void generated_message(const struct generated *g, struct generated_message *ret)
     else if (is_brick(g))
         fill_brick(g, ret);
     else if (g->kind >= TRG_KIND_COUNT)
-        fill_banks(g, ret);
+        fill_declared(g, ret);
     else
         fill_spacepoints(g, ret);
     fill_truth(g, &ret->truth);

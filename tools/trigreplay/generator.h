@@ -4,7 +4,8 @@
  *   toy      a window of an ATLAS-like inner detector, as spacepoints (gen_toy.c)
  *   velo     LHCb-like planes around the beam, no field, as hits, as tracks (gen_velo.c) or as raw
  *            banks (gen_banks.c)
- *   pixel    CMS-like pixel barrels and discs in 3.8 T, as hits (gen_helix.c)
+ *   pixel    CMS-like pixel barrels and discs in 3.8 T, as hits (gen_helix.c) or as pixels with
+ *            charge (gen_pixels.c)
  *   trackml  the barrels of the TrackML detector in 2 T, as hits (gen_helix.c)
  *
  * and volumes of a phantom, as bricks (gen_phantom.c).
@@ -46,6 +47,7 @@ enum generator_detector {
     GENERATOR_VELO_TRACKS,
     GENERATOR_VELO_BANKS,
     GENERATOR_PIXEL,
+    GENERATOR_PIXEL_CHARGE,
     GENERATOR_TRACKML,
     GENERATOR_PHANTOM,
     GENERATOR_PHANTOM_TRUTH /* the same volumes: 255 where there is white matter */
@@ -73,6 +75,8 @@ const struct generator_preset *generator_find(const char *name); /* NULL: there 
 /* The kind of raw banks, collections/banks.yaml, which is declared with the first call;
  * TRG_KIND_NONE: there is no memory for it. */
 uint32_t generator_banks_kind(void);
+/* The same of pixels with charge, collections/pixels.yaml. */
+uint32_t generator_pixels_kind(void);
 /* The kind of the voxels of bricks, collections/brick_values.yaml, which is declared with the first
  * call, as the rows beside it are, bricks.yaml; TRG_KIND_NONE: there is no memory for them. */
 uint32_t generator_brick_kind(void);
@@ -86,8 +90,8 @@ uint32_t generator_declared(uint32_t kind);
  * the row of bricks, too. */
 struct generated {
     struct trg_roi_info info;
-    uint32_t kind; /* TRG_SPACEPOINTS, TRG_HITS, TRG_TRACKS, generator_banks_kind() or
-                    * generator_brick_kind() */
+    uint32_t kind; /* TRG_SPACEPOINTS, TRG_HITS, TRG_TRACKS, generator_banks_kind(),
+                    * generator_pixels_kind() or generator_brick_kind() */
     uint32_t n, room;
     float *phi, *rho, *z; /* spacepoints */
     uint8_t *layer;
@@ -107,6 +111,10 @@ struct generated {
         uint16_t *sensor;
         uint32_t *word;
     } banks;
+    struct generated_pixels {
+        uint32_t room;
+        uint16_t *module, *column, *row, *charge;
+    } pixels;
     struct generated_brick {
         uint32_t room;
         uint8_t *bytes;
@@ -115,8 +123,8 @@ struct generated {
         int32_t low;
         uint32_t width;
     } brick;
-    uint32_t n_crossings; /* with banks, the places where particles crossed sensors: the columns of
-                             `hits`, id is the particle */
+    uint32_t n_crossings; /* with banks or pixels, the places where particles crossed sensors: the
+                             columns of `hits`, id is the particle */
     uint32_t *particle;   /* of each item, or GENERATOR_NOISE */
     uint32_t particle_of_room;
     uint32_t n_shared, shared_room; /* further particles of items: see trigd.proto */
@@ -156,7 +164,7 @@ struct generated_message {
     Trigd__V1__Tracks tracks;
     Trigd__V1__Truth truth;
     Trigd__V1__Columns columns[2], *columns_list[2];
-    ProtobufCBinaryData column[2], row[6]; /* of a brick: its voxels, its row */
+    ProtobufCBinaryData column[4], row[6]; /* of a brick: its voxels, its row */
 };
 void generated_message(const struct generated *g, struct generated_message *ret_message);
 #endif

@@ -21,6 +21,8 @@ const struct import_format import_formats[] = {
      import_lhcb, "-hits.csv"},
     {"lhcb-banks", "raw banks of LHCb's vertex detector, NAME.bin, with NAME-pvs.csv", import_banks,
      ".bin"},
+    {"pixels", "pixels with charge, RUN_EVENT-pixels.csv: module, column, row, charge",
+     import_pixels, "-pixels.csv"},
     {"trackml", "TrackML, folders of NAME-hits.csv, -truth.csv and -particles.csv", import_trackml,
      "-hits.csv"},
     {"spacepoints", "space points as ACTS writes them, NAME-spacepoint.csv and -measurements.csv",
@@ -128,6 +130,7 @@ static bool is_volume(const struct import_format *f)
 static uint32_t kinds_of(const struct import *im, const struct import_format *format)
 {
     return generator_declared(format->read == import_banks       ? generator_banks_kind()
+                              : format->read == import_pixels    ? generator_pixels_kind()
                               : format->read == import_particles ? generator_kind(im->preset)
                               : is_volume(format)                ? generator_brick_kind()
                                                                  : TRG_HITS);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* import.h - events of others as RoI files: LHCb's vertex detector, TrackML, ACTS, tracks, lists of
- * particles, which the simulated detectors turn into hits, and volumes, which are cut to bricks.
- * docs/replay.md tells each format.
+/* import.h - events of others as RoI files: LHCb's vertex detector, pixels with charge, TrackML,
+ * ACTS, tracks, lists of particles, which the simulated detectors turn into hits, and volumes,
+ * which are cut to bricks. docs/replay.md tells each format.
  */
 #ifndef TRIGD_IMPORT_H
 #define TRIGD_IMPORT_H
@@ -67,6 +67,7 @@ int import_files(struct import *im, const struct import_format *format, char *co
 int import_velopix(struct import *im, const char *path);
 int import_lhcb(struct import *im, const char *path);
 int import_banks(struct import *im, const char *path);
+int import_pixels(struct import *im, const char *path);
 /* The collisions of an event of LHCb's, "RUN_EVENT-pvs.csv". */
 int import_lhcb_pvs(struct import *im, const char *path);
 int import_trackml(struct import *im, const char *path);

@@ -27,7 +27,8 @@ static const struct arg_command commands[] = {
      "simulated RoIs to a file"},
     {"import", "FORMAT FILE|FOLDER ... --out FILE",
      "public data to an RoI file; without a format: the list of formats"},
-    {"export", "lhcb-banks FILE --out FOLDER", "an RoI file with raw banks to files of LHCb"},
+    {"export", "lhcb-banks|pixels FILE --out FOLDER",
+     "an RoI file with raw banks to files of LHCb, one with pixels to tables"},
     {"show", "FILE", "what an RoI file holds"},
     {"reproduce",
      "FILE --config CONFIG [--sets FOLDER | --menu FILE --prescales FILE --conditions FILE]",
@@ -48,10 +49,11 @@ enum { EXIT_LOST = 1, EXIT_USAGE = 2, EXIT_FAILED = 3 };
 #define ROIS_DEFAULT     10000u
 #define DISTINCT_DEFAULT 2000u
 #define DISTINCT_MAX     1000000u
-#define PRESETS                                                                             \
-    "simulate: lowlum (default), highlum, phase2 (spacepoints); velo, velo-upgrade2, "      \
-    "velo-lead, pixel, pixel50, pixel140, pixel200, trackml (hits); velo-tracks (tracks); " \
-    "velo-banks, velo-upgrade2-banks (raw banks); phantom, phantom-truth (bricks of volumes)"
+#define PRESETS                                                                                  \
+    "simulate: lowlum (default), highlum, phase2 (spacepoints); velo, velo-upgrade2, "           \
+    "velo-lead, pixel, pixel50, pixel140, pixel200, trackml (hits); velo-tracks (tracks); "      \
+    "velo-banks, velo-upgrade2-banks (raw banks); pixel50-charge, pixel140-charge (pixels with " \
+    "charge); phantom, phantom-truth (bricks of volumes)"
 
 static void on_signal(int number)
 {
@@ -434,13 +436,16 @@ static int import(const struct arguments *a)
 
 static int export(const struct arguments *a)
 {
+    const bool is_banks = a->n_rest == 2 && !strcmp(a->rest[0], "lhcb-banks");
+    const bool is_pixels = a->n_rest == 2 && !strcmp(a->rest[0], "pixels");
     int64_t n;
 
-    if (a->n_rest != 2 || strcmp(a->rest[0], "lhcb-banks") != 0 || !a->out) {
-        fprintf(stderr, "trigreplay: export wants lhcb-banks, an RoI file and --out FOLDER\n");
+    if ((!is_banks && !is_pixels) || !a->out) {
+        fprintf(stderr,
+                "trigreplay: export wants lhcb-banks or pixels, an RoI file and --out FOLDER\n");
         return EXIT_USAGE;
     }
-    n = export_banks(a->rest[1], a->out);
+    n = (is_banks ? export_banks : export_pixels)(a->rest[1], a->out);
     if (n < 0)
         return EXIT_FAILED;
     printf("%lld files\n", (long long)n);
