@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clusters of single pixels with charge: by hand, and on random events against a reference that
- * compares every pixel with every other, on every device. */
+/* Clusters of single pixels with charge: by hand, and on random and generated events against a
+ * reference that compares every pixel of a module with every other, on every device. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,17 +11,19 @@
 
 #include "../../plugins/clusters/parameters.h"
 #include "algotest.h"
+#include "generator.h"
 #include "geometry.h"
 
-#define PIXELS  600u /* most of an event */
+#define PIXELS  600u /* most of a random event */
 #define COLUMNS 416
 #define ROWS    160
 #define MODULES 1184
 #define EVENTS  30u
+#define BATCH   7u
 
 struct event {
-    uint32_t n;
-    uint16_t module[PIXELS], column[PIXELS], row[PIXELS], charge[PIXELS];
+    uint32_t n, room;
+    uint16_t *module, *column, *row, *charge;
 };
 
 struct cluster {
@@ -31,21 +33,24 @@ struct cluster {
 
 struct reference {
     uint32_t n, n_bad, n_pixels;
-    struct cluster cluster[PIXELS];
+    struct cluster *cluster; /* room for one of each pixel */
 };
 
-static struct geometry geometry;
+static struct geometry geometry; /* of the events that are being looked at */
 static uint32_t other_devices;
+
+static void choose(const char *name)
+{
+    char why[256] = "";
+
+    geometry_fini(&geometry);
+    if (geometry_open(name, &geometry, why, sizeof why) < 0)
+        fail_msg("%s", why);
+}
 
 static int open_host(void **state)
 {
-    char why[256];
-
     (void)state;
-    if (geometry_open("barrel", &geometry, why, sizeof why) < 0) {
-        print_error("%s\n", why);
-        return -1;
-    }
     return algo_host_open(&host, "pixels");
 }
 
@@ -58,97 +63,133 @@ static int finish(void **state)
 
 /* ---------------------------------------------------------------- reference */
 
-static bool is_good(const struct event *e, uint32_t i)
+static void event_new(struct event *e, uint32_t room)
 {
-    return e->module[i] < MODULES && e->column[i] < COLUMNS && e->row[i] < ROWS && e->charge[i];
+    *e = (struct event){.room = room};
+    e->module = calloc(4 * (size_t)room + 1, sizeof *e->module);
+    assert_non_null(e->module);
+    e->column = e->module + room;
+    e->row = e->column + room;
+    e->charge = e->row + room;
 }
 
-/* The event with each pixel once. */
-static struct event merge(const struct event *e, uint32_t *n_bad)
+static void event_free(struct event *e)
 {
-    struct event m = {.n = 0};
+    free(e->module);
+}
 
+static void add(struct event *e, uint32_t module, uint32_t column, uint32_t row, uint32_t charge)
+{
+    assert_true(e->n < e->room);
+    e->module[e->n] = (uint16_t)module;
+    e->column[e->n] = (uint16_t)column;
+    e->row[e->n] = (uint16_t)row;
+    e->charge[e->n++] = (uint16_t)charge;
+}
+
+static bool is_good(const struct event *e, uint32_t i)
+{
+    return e->module[i] < geometry.n_sensors && e->column[i] < COLUMNS && e->row[i] < ROWS &&
+           e->charge[i];
+}
+
+/* The pixels of a module, each once. */
+static void merge(const struct event *e, uint32_t module, struct event *m)
+{
+    m->n = 0;
     for (uint32_t i = 0; i < e->n; i++) {
         uint32_t k = 0;
 
-        if (!is_good(e, i)) {
-            ++*n_bad;
+        if (e->module[i] != module || !is_good(e, i))
             continue;
-        }
-        while (k < m.n && (m.module[k] != e->module[i] || m.column[k] != e->column[i] ||
-                           m.row[k] != e->row[i]))
+        while (k < m->n && (m->column[k] != e->column[i] || m->row[k] != e->row[i]))
             k++;
-        if (k == m.n) {
-            m.module[k] = e->module[i];
-            m.column[k] = e->column[i];
-            m.row[k] = e->row[i];
-            m.n++;
-        }
-        m.charge[k] =
-            (uint16_t)(m.charge[k] + e->charge[i] < 4095 ? m.charge[k] + e->charge[i] : 4095);
+        if (k == m->n)
+            add(m, module, e->column[i], e->row[i], 0);
+        m->charge[k] =
+            (uint16_t)(m->charge[k] + e->charge[i] < 4095 ? m->charge[k] + e->charge[i] : 4095);
     }
-    return m;
 }
 
 static bool touch(const struct event *e, uint32_t i, uint32_t k)
 {
-    return e->module[i] == e->module[k] && abs(e->column[i] - e->column[k]) <= 1 &&
-           abs(e->row[i] - e->row[k]) <= 1;
+    return abs(e->column[i] - e->column[k]) <= 1 && abs(e->row[i] - e->row[k]) <= 1;
 }
 
 static int compare(const void *a, const void *b)
 {
     const struct cluster *p = a, *q = b;
 
-    if (p->module != q->module)
-        return p->module < q->module ? -1 : 1;
     return p->first < q->first ? -1 : 1;
 }
 
 /* Each pixel takes the lowest label among those that touch it, until none changes. */
-static void find(const struct event *raw, struct reference *r)
+static void spread_labels(const struct event *e, uint32_t *label)
 {
-    uint32_t label[PIXELS];
-    struct event e;
     bool changes = true;
 
-    memset(r, 0, sizeof *r);
-    e = merge(raw, &r->n_bad);
-    r->n_pixels = e.n;
-    for (uint32_t i = 0; i < e.n; i++)
+    for (uint32_t i = 0; i < e->n; i++)
         label[i] = i;
     while (changes) {
         changes = false;
-        for (uint32_t i = 0; i < e.n; i++)
-            for (uint32_t k = 0; k < e.n; k++)
-                if (label[k] < label[i] && touch(&e, i, k)) {
+        for (uint32_t i = 0; i < e->n; i++)
+            for (uint32_t k = 0; k < e->n; k++)
+                if (label[k] < label[i] && touch(e, i, k)) {
                     label[i] = label[k];
                     changes = true;
                 }
     }
-    for (uint32_t l = 0; l < e.n; l++) {
-        struct cluster c = {.first = UINT32_MAX};
+}
 
-        for (uint32_t i = 0; i < e.n; i++) {
-            const uint32_t order = (uint32_t)e.column[i] << 16 | e.row[i];
+static struct cluster cluster_of(const struct event *e, const uint32_t *label, uint32_t l)
+{
+    struct cluster c = {.first = UINT32_MAX};
 
-            if (label[i] != l)
-                continue;
-            c.module = e.module[i];
-            c.size++;
-            c.charge += e.charge[i];
-            c.column += (double)e.charge[i] * e.column[i];
-            c.row += (double)e.charge[i] * e.row[i];
-            c.first = order < c.first ? order : c.first;
-        }
-        if (!c.size)
+    for (uint32_t i = 0; i < e->n; i++) {
+        const uint32_t order = (uint32_t)e->column[i] << 16 | e->row[i];
+
+        if (label[i] != l)
             continue;
-        c.column /= c.charge;
-        c.row /= c.charge;
-        r->cluster[r->n++] = c;
+        c.module = e->module[i];
+        c.size++;
+        c.charge += e->charge[i];
+        c.column += (double)e->charge[i] * e->column[i];
+        c.row += (double)e->charge[i] * e->row[i];
+        c.first = order < c.first ? order : c.first;
     }
-    if (r->n)
-        qsort(r->cluster, r->n, sizeof *r->cluster, compare);
+    return c;
+}
+
+static void find(const struct event *e, struct reference *r)
+{
+    uint32_t *label = calloc(e->n + 1u, sizeof *label);
+    struct event m;
+
+    *r = (struct reference){.cluster = calloc(e->n + 1u, sizeof *r->cluster)};
+    assert_true(label && r->cluster);
+    event_new(&m, e->n);
+    for (uint32_t i = 0; i < e->n; i++)
+        r->n_bad += !is_good(e, i);
+    for (uint32_t module = 0; module < geometry.n_sensors; module++) {
+        const uint32_t first = r->n;
+
+        merge(e, module, &m);
+        spread_labels(&m, label);
+        r->n_pixels += m.n;
+        for (uint32_t l = 0; l < m.n; l++) {
+            struct cluster c = cluster_of(&m, label, l);
+
+            if (!c.size)
+                continue;
+            c.column /= c.charge;
+            c.row /= c.charge;
+            r->cluster[r->n++] = c;
+        }
+        if (r->n > first)
+            qsort(r->cluster + first, r->n - first, sizeof *r->cluster, compare);
+    }
+    event_free(&m);
+    free(label);
 }
 
 /* ---------------------------------------------------------------- on a device */
@@ -163,20 +204,23 @@ static void input(const void *rois, uint32_t i, struct stage_source *ret_sources
     *ret_info = (struct trg_roi_info){.run = 1, .l1id = i};
 }
 
-static void run_on(struct trg_device *device, const struct event *events, uint32_t n,
-                   struct trg_result *results, struct products *found)
+static void run_on(struct trg_device *device, const char *detector, const struct event *events,
+                   uint32_t n, struct trg_result *results, struct products *found)
 {
     struct pixels_config c;
     struct batches *b;
+    uint32_t most = 1;
 
-    configure(&c, NULL, NULL);
+    for (uint32_t i = 0; i < n; i++)
+        most = events[i].n > most ? events[i].n : most;
+    configure(&c, NULL, SETTINGS("geometry", detector));
     assert_int_equal(batches_open(&(struct batches_setup){.host = &host.host,
                                                           .plugin = &host.plugin->d,
                                                           .config = &c,
                                                           .device = device,
                                                           .slots = 2,
-                                                          .max_rois = 7,
-                                                          .max_items = 7 * PIXELS},
+                                                          .max_rois = BATCH,
+                                                          .max_items = BATCH * most},
                                   &b),
                      0);
     assert_int_equal(batches_run(b, &(struct batches_work){.n = n,
@@ -223,15 +267,6 @@ static void assert_found(const struct reference *r, const struct trg_result *res
 
 /* ---------------------------------------------------------------- by hand */
 
-static void add(struct event *e, uint32_t module, uint32_t column, uint32_t row, uint32_t charge)
-{
-    assert_true(e->n < PIXELS);
-    e->module[e->n] = (uint16_t)module;
-    e->column[e->n] = (uint16_t)column;
-    e->row[e->n] = (uint16_t)row;
-    e->charge[e->n++] = (uint16_t)charge;
-}
-
 /* A pair of unequal pixels, a diagonal one in any order, a pixel twice, and some that cannot be. */
 static void pixels_by_hand(void **state)
 {
@@ -239,12 +274,14 @@ static void pixels_by_hand(void **state)
         {.module = 3, .size = 2, .charge = 40, .column = 10.75, .row = 5},
         {.module = 3, .size = 1, .charge = 30, .column = 20, .row = 0},
         {.module = 4, .size = 2, .charge = 4, .column = 51.5, .row = 159 - 0.5}};
-    struct event *e = calloc(1, sizeof *e);
+    struct event list, *e = &list;
     struct products *p = calloc(1, sizeof *p);
     struct trg_result result;
 
     (void)state;
-    assert_true(e && p);
+    assert_non_null(p);
+    choose("barrel");
+    event_new(e, 10);
     add(e, 4, 52, 159, 2);
     add(e, 3, 20, 0, 10);
     add(e, 4, 51, 158, 2);
@@ -255,7 +292,7 @@ static void pixels_by_hand(void **state)
     add(e, 1, COLUMNS, 1, 1);
     add(e, 1, 1, ROWS, 1);
     add(e, 1, 1, 1, 0);
-    run_on(cpu(), e, 1, &result, p);
+    run_on(cpu(), "barrel", e, 1, &result, p);
     assert_int_equal(p->of[0].n, 3);
     assert_int_equal((uint32_t)result.value[2], 4);
     for (uint32_t i = 0; i < 3; i++) {
@@ -264,12 +301,14 @@ static void pixels_by_hand(void **state)
         assert_place(&want[i], p, i);
     }
     products_free(p, 1);
-    free(e);
+    event_free(e);
 }
 
 /* ---------------------------------------------------------------- random events */
 
 struct task {
+    const char *detector;
+    uint32_t n;
     const struct event *events;
     const struct reference *reference;
 };
@@ -278,13 +317,28 @@ static void on_device(struct trg_device *device, void *ctx)
 {
     const struct task *t = ctx;
     struct trg_result results[EVENTS];
-    struct products *found = calloc(EVENTS, sizeof *found);
+    struct products *found = calloc(t->n, sizeof *found);
 
     assert_non_null(found);
-    run_on(device, t->events, EVENTS, results, found);
-    for (uint32_t i = 0; i < EVENTS; i++)
+    run_on(device, t->detector, t->events, t->n, results, found);
+    for (uint32_t i = 0; i < t->n; i++)
         assert_found(&t->reference[i], &results[i], &found[i]);
-    products_free(found, EVENTS);
+    products_free(found, t->n);
+}
+
+/* The events on every device; they are freed. */
+static void check(const char *detector, struct event *events, uint32_t n)
+{
+    struct reference r[EVENTS];
+    struct task t = {detector, n, events, r};
+
+    for (uint32_t i = 0; i < n; i++)
+        find(&events[i], &r[i]);
+    other_devices += each_device(on_device, &t);
+    for (uint32_t i = 0; i < n; i++) {
+        event_free(&events[i]);
+        free(r[i].cluster);
+    }
 }
 
 static uint32_t draw(uint64_t *seed, uint32_t n)
@@ -308,20 +362,66 @@ static void make_event(uint64_t *seed, struct event *e)
 
 static void random_events(void **state)
 {
-    struct event *events = calloc(EVENTS, sizeof *events);
-    struct reference *r = calloc(EVENTS, sizeof *r);
-    struct task t = {events, r};
+    struct event events[EVENTS];
     uint64_t seed = fresh_seed();
 
     (void)state;
-    assert_true(events && r);
+    choose("barrel");
     for (uint32_t i = 0; i < EVENTS; i++) {
+        event_new(&events[i], PIXELS);
         make_event(&seed, &events[i]);
-        find(&events[i], &r[i]);
     }
-    other_devices = each_device(on_device, &t);
-    free(events);
-    free(r);
+    check("barrel", events, EVENTS);
+}
+
+/* ---------------------------------------------------------------- generated events */
+
+static void shuffle(uint64_t *seed, struct event *e)
+{
+    for (uint32_t i = e->n; i > 1; i--) {
+        const uint32_t k = draw(seed, i);
+
+        for (uint32_t c = 0; c < 4; c++) {
+            uint16_t *column = e->module + c * (size_t)e->room, spare = column[i - 1];
+
+            column[i - 1] = column[k];
+            column[k] = spare;
+        }
+    }
+}
+
+/* The event of a preset; every second one in no order. */
+static void generate(const char *preset, uint64_t *seed, uint32_t i, struct event *e)
+{
+    struct generated g;
+
+    generated_init(&g);
+    assert_int_equal(generator_make(generator_find(preset), *seed, i, &g), 0);
+    event_new(e, g.n);
+    for (uint32_t k = 0; k < g.n; k++)
+        add(e, g.pixels.module[k], g.pixels.column[k], g.pixels.row[k], g.pixels.charge[k]);
+    generated_fini(&g);
+    if (i % 2)
+        shuffle(seed, e);
+    print_message("%s: %u pixels\n", preset, e->n);
+}
+
+/* As dense as in a CMS-like detector with 50 and 140 collisions; one event in each batch is empty.
+ */
+static void dense_events(void **state)
+{
+    struct event events[5];
+    uint64_t seed = fresh_seed();
+
+    (void)state;
+    choose("cms");
+    generate("pixel50-charge", &seed, 0, &events[0]);
+    generate("pixel50-charge", &seed, 1, &events[1]);
+    event_new(&events[2], 0);
+    generate("pixel140-charge", &seed, 2, &events[3]);
+    generate("pixel140-charge", &seed, 3, &events[4]);
+    assert_true(events[0].n > 10000 && events[3].n > 40000);
+    check("cms", events, 5);
 }
 
 int main(void)
@@ -329,6 +429,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pixels_by_hand),
         cmocka_unit_test(random_events),
+        cmocka_unit_test(dense_events),
     };
 
     return cmocka_run_group_tests(tests, open_host, finish);
