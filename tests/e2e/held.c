@@ -13,7 +13,7 @@
 
 #include "roifile.h"
 
-static void hold_rois(struct roifile_reader *file, struct held *h)
+static void hold_rois(struct roifile_reader *file, held_roi *each, void *ctx, struct held *h)
 {
     const void *bytes;
     size_t n;
@@ -28,6 +28,7 @@ static void hold_rois(struct roifile_reader *file, struct held *h)
         assert_int_equal(b->rois[0]->kept->decision->l1id, b->rois[0]->l1id);
         h->n_twice += h->seen[b->rois[0]->l1id]++ != 0;
         h->n_rois++;
+        each(ctx, b->rois[0]);
         if (h->first)
             trigd__v1__roi_batch__free_unpacked(b, NULL);
         else
@@ -36,7 +37,19 @@ static void hold_rois(struct roifile_reader *file, struct held *h)
     assert_int_equal(roifile_lost(file), 0);
 }
 
+static void nothing(void *ctx, const Trigd__V1__Roi *roi)
+{
+    (void)ctx;
+    (void)roi;
+}
+
 void held_read(const struct server *s, const char *pattern, struct held *ret_held)
+{
+    held_each(s, pattern, nothing, NULL, ret_held);
+}
+
+void held_each(const struct server *s, const char *pattern, held_roi *each, void *ctx,
+               struct held *ret_held)
 {
     char path[512];
     const struct dirent *e;
@@ -55,7 +68,7 @@ void held_read(const struct server *s, const char *pattern, struct held *ret_hel
             continue;
         snprintf(path, sizeof path, "%s/state/streams/%s", s->folder, e->d_name);
         assert_int_equal(roifile_open(path, &file), 0);
-        hold_rois(file, ret_held);
+        hold_rois(file, each, ctx, ret_held);
         if (roifile_totals(file, &blocks, &rois) == 1)
             assert_int_equal(rois, ret_held->n_rois - before);
         else

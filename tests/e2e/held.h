@@ -14,6 +14,10 @@ struct held { /* by the files of one stream */
 
 /* Reads the files in state/streams whose names fit the pattern, complete ones with their index. */
 void held_read(const struct server *s, const char *pattern, struct held *ret_held);
+/* The same, and gives each RoI to `each`. */
+typedef void held_roi(void *ctx, const Trigd__V1__Roi *roi);
+void held_each(const struct server *s, const char *pattern, held_roi *each, void *ctx,
+               struct held *ret_held);
 void held_free(struct held *h);
 /* Removes such files; returns how many. */
 uint32_t held_remove(const struct server *s, const char *pattern);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chains of several plugins: hits to doublets to tracks to vertices, with the products handed on
- * through the host and on the device, on every backend that is here.  The values of all steps must
- * be the same to the bit. */
+/* Chains of several plugins: hits, raw banks or pixels to tracks to vertices, with the products
+ * handed on through the host and on the device, on every backend that is here.  The values of all
+ * steps and all that they made must be the same to the bit. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,10 +15,11 @@
 
 #include "generator.h"
 #include "harness.h"
+#include "held.h"
 #include "trigd/plugin.h"
 
 #define ROIS   16u
-#define STEPS  3u
+#define STEPS  4u
 #define VALUES (STEPS * TRG_VALUES_MAX)
 
 #define EMPTY    7u /* an event without hits, whose answer is like others */
@@ -30,9 +32,14 @@ struct answers {
     uint32_t n[ROIS]; /* values of the RoI */
     bool accept[ROIS];
     int status[ROIS];
+    struct bytes { /* all columns of all products, of those that were accepted */
+        size_t n;
+        uint8_t *data;
+    } made[ROIS];
 };
 
 static const char pixel_menu[] = "streams: [physics]\n"
+                                 "keep: [{stream: physics, payload: false, products: [d, t, v]}]\n"
                                  "steps:\n"
                                  "  - {name: d, plugin: doublets}\n"
                                  "  - {name: t, plugin: paths, inputs: [d], on_device: %s}\n"
@@ -43,6 +50,7 @@ static const char pixel_menu[] = "streams: [physics]\n"
                                  "     streams: [physics]}\n";
 
 static const char velo_menu[] = "streams: [physics]\n"
+                                "keep: [{stream: physics, payload: false, products: [h, v]}]\n"
                                 "steps:\n"
                                 "  - {name: h, plugin: hough}\n"
                                 "  - {name: v, plugin: vertexing, inputs: [h], on_device: %s}\n"
@@ -50,6 +58,30 @@ static const char velo_menu[] = "streams: [physics]\n"
                                 "  - {name: c, id: 1, steps: [{step: h},\n"
                                 "     {step: v, cuts: [{value: n_sv, min: 1}]}],\n"
                                 "     streams: [physics]}\n";
+
+static const char banks_menu[] = "streams: [physics]\n"
+                                 "keep: [{stream: physics, payload: false, products: [c, h, v]}]\n"
+                                 "steps:\n"
+                                 "  - {name: c, plugin: clusters}\n"
+                                 "  - {name: h, plugin: hough, inputs: [c], on_device: %s}\n"
+                                 "  - {name: v, plugin: vertexing, inputs: [h], on_device: %s}\n"
+                                 "chains:\n"
+                                 "  - {name: c, id: 1, steps: [{step: c}, {step: h},\n"
+                                 "     {step: v, cuts: [{value: n_sv, min: 1}]}],\n"
+                                 "     streams: [physics]}\n";
+
+static const char charge_menu[] =
+    "streams: [physics]\n"
+    "keep: [{stream: physics, payload: false, products: [c, d, t, v]}]\n"
+    "steps:\n"
+    "  - {name: c, plugin: pixels, params: {geometry: cms}}\n"
+    "  - {name: d, plugin: doublets, inputs: [c], on_device: %s}\n"
+    "  - {name: t, plugin: paths, inputs: [c, d], on_device: %s}\n"
+    "  - {name: v, plugin: vertexing, inputs: [t], on_device: %s}\n"
+    "chains:\n"
+    "  - {name: c, id: 1, steps: [{step: c}, {step: d}, {step: t},\n"
+    "     {step: v, cuts: [{value: n_pv, min: 1}]}],\n"
+    "     streams: [physics]}\n";
 
 static void send(struct link *l, const char *preset)
 {
@@ -108,6 +140,33 @@ static void receive(struct link *l, struct answers *a)
     }
 }
 
+/* Keeps what the steps made of an RoI. */
+static void keep_products(void *ctx, const Trigd__V1__Roi *roi)
+{
+    struct answers *a = ctx;
+    struct bytes *b;
+
+    assert_true(roi->l1id < ROIS);
+    b = &a->made[roi->l1id];
+    for (size_t p = 0; p < roi->kept->n_products; p++) {
+        const Trigd__V1__Columns *m = roi->kept->products[p]->columns;
+
+        for (size_t c = 0; c < m->n_column; c++) {
+            b->data = realloc(b->data, b->n + m->column[c].len + 1);
+            assert_non_null(b->data);
+            memcpy(b->data + b->n, m->column[c].data, m->column[c].len);
+            b->n += m->column[c].len;
+        }
+    }
+}
+
+static void forget(struct answers *a)
+{
+    for (uint32_t i = 0; i < ROIS; i++)
+        free(a->made[i].data);
+    memset(a, 0, sizeof *a);
+}
+
 /* Whether the first daemon saw a device of the backend. */
 static bool has_device(struct server *s, const char *backend)
 {
@@ -128,15 +187,17 @@ static void run(const char *menu, const char *preset, const char *backend, bool 
     char config[512], text[1024];
     struct server s;
     struct link l;
+    struct held held;
 
     snprintf(config, sizeof config,
              "devices: [{backend: %s, lanes: 1}]\n"
              "clients: {max_layer: 63}\n"
              "limits: {soft_ms: 0, hard_ms: 0}\n"
+             "streams: [{stream: physics}]\n"
              "batching: {max_rois: 8, max_age_us: 100000, eager: false}\n",
              backend);
-    snprintf(text, sizeof text, menu, word, word);
-    memset(a, 0, sizeof *a);
+    snprintf(text, sizeof text, menu, word, word, word);
+    forget(a);
     server_start(&s, config, text);
     for (uint32_t b = 0; b < BACKENDS; b++)
         has[b] = has_device(&s, backends[b]);
@@ -147,7 +208,10 @@ static void run(const char *menu, const char *preset, const char *backend, bool 
     server_wait_counter(&s, "in_flight", 0);
     server_check_ledger(&s);
     link_close(&l);
-    server_stop(&s);
+    assert_int_equal(server_end(&s, SIGTERM, 10), 0);
+    held_each(&s, "physics-*.roi", keep_products, a, &held);
+    held_free(&held);
+    server_clean(&s);
 }
 
 static void compare(const char *what, const struct answers *a, const struct answers *b)
@@ -160,6 +224,9 @@ static void compare(const char *what, const struct answers *a, const struct answ
                          (double)b->value[i][k]);
         assert_int_equal(a->accept[i], b->accept[i]);
         assert_int_equal(a->status[i], b->status[i]);
+        assert_int_equal(a->made[i].n, b->made[i].n);
+        if (a->made[i].n && memcmp(a->made[i].data, b->made[i].data, a->made[i].n) != 0)
+            fail_msg("%s: RoI %u: what the steps made differs", what, i);
     }
 }
 
@@ -170,8 +237,10 @@ static void check_chain(const char *menu, const char *preset)
     bool has[BACKENDS];
 
     run(menu, preset, "cpu", false, &first, has);
-    for (uint32_t i = 0; i < ROIS; i++)
+    for (uint32_t i = 0; i < ROIS; i++) {
         n_accepted += first.accept[i];
+        assert_true((first.made[i].n > 0) == first.accept[i]);
+    }
     printf("%s: %u of %u accepted\n", preset, n_accepted, ROIS);
     assert_true(n_accepted > ROIS / 10); /* the chain finds something */
     assert_false(first.accept[EMPTY]);
@@ -202,12 +271,27 @@ static void velo_hits_to_vertices(void **state)
     check_chain(velo_menu, "velo");
 }
 
+static void banks_to_vertices(void **state)
+{
+    (void)state;
+    check_chain(banks_menu, "velo-banks");
+}
+
+static void pixels_to_vertices(void **state)
+{
+    (void)state;
+    check_chain(charge_menu, "pixel50-charge");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pixel_hits_to_vertices),
         cmocka_unit_test(velo_hits_to_vertices),
+        cmocka_unit_test(banks_to_vertices),
+        cmocka_unit_test(pixels_to_vertices),
     };
 
+    setenv("TRIGD_TEST_BACKENDS", "backends", 0); /* also for the first daemon, which lists them */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
