@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_clusters - events per second from raw banks: the plugin alone and chained with hough and
- * vertexing, on every device, beside a lean and a naive program for one core, with the physics of
- * the same events.  Times include the copies in and out and the host's share.  On one core they are
- * CPU time, so that other programs disturb little.
+/* bench_clusters - events per second from raw banks, hits, and pixels with charge: plugins alone
+ * and chained to vertices, on every device; banks beside a lean and a naive program for one core,
+ * with the physics of the same events.  Times include the copies in and out and the host's share.
+ * On one core they are CPU time, so that other programs disturb little.
  *
  *     TRIGD_BUILD=build/release build/release/bench/bench_clusters [--help] [FILE.bin ...]
  *
@@ -24,16 +24,51 @@
 
 #define SEED          20260401u
 #define LANES         16u
-#define NAIVE         3u /* events: it is slow */
-#define PLUGINS       3u
+#define NAIVE         3u    /* events: it is slow */
+#define PLUGINS       4u    /* of a line, at most */
+#define PIXELS_OF     4u    /* so many times fewer events of pixels: they are large */
+#define HITS_BATCH    8u    /* what the cache of a core holds */
 #define CPU_MOST      256u  /* events in a round of a core */
 #define NOISY_PIXELS  10u   /* of each sensor */
 #define NOISY_SENSORS 20u   /* one in so many */
 #define NOISY_RATE    0.002 /* of their pixels */
 #define ENERGY_S      2.0   /* a run for the GPU's meter, which moves in steps of 0.1 s */
 
+enum { CLUSTERS, HOUGH, VERTEXING, PIXELS, DOUBLETS, PATHS, HOSTS };
+static const char *const plugins[HOSTS] = {"clusters", "hough",    "vertexing",
+                                           "pixels",   "doublets", "paths"};
+
+struct line { /* plugins one behind the other */
+    uint32_t n, plugin[PLUGINS];
+    const char *what[PLUGINS];                 /* with one of them, two, ... */
+    const char *const *settings[PLUGINS];      /* NULL: none */
+    const uint32_t *gpu_batches, *cpu_batches; /* with 0 behind the last; the first two are quick */
+};
+
+static const uint32_t small_batches[] = {64, 8, 0}, gpu_batches[] = {256, 1024, 64, 2048, 0};
+static const uint32_t few[] = {16, 64, 0}, one_batch[] = {HITS_BATCH, 0};
+
+static const struct line banks_line = {
+    .n = 3,
+    .plugin = {CLUSTERS, HOUGH, VERTEXING},
+    .what = {"banks to hits", "banks to tracks", "banks to vertices"},
+    .gpu_batches = gpu_batches,
+    .cpu_batches = small_batches};
+static const struct line hits_line = {.n = 2,
+                                      .plugin = {HOUGH, VERTEXING},
+                                      .what = {"hits to tracks", "hits to vertices"},
+                                      .gpu_batches = gpu_batches,
+                                      .cpu_batches = small_batches};
+static const struct line pixels_line = {
+    .n = 4,
+    .plugin = {PIXELS, DOUBLETS, PATHS, VERTEXING},
+    .what = {"pixels to hits", "pixels to doublets", "pixels to tracks", "pixels to vertices"},
+    .settings = {(const char *const[]){"geometry", "cms", NULL}},
+    .gpu_batches = few,
+    .cpu_batches = one_batch};
+
 struct bench {
-    struct algo_host host[PLUGINS]; /* clusters, hough, vertexing */
+    struct algo_host host[HOSTS];
     struct geometry geometry;
     struct results out;
     const char *backend, *only; /* of these alone; NULL: all */
@@ -47,9 +82,12 @@ static struct noise noise;
 
 struct sample {
     const char *name;
-    struct banks *banks;
+    const struct line *line;
+    struct pipeline_roi *roi;
+    struct banks *banks;         /* the same, of banks; NULL: of others */
+    struct generated *generated; /* whose columns they are; NULL: they are read */
     uint32_t n, most;
-    uint64_t words;
+    uint64_t items;
     double base; /* events/s of the lean program */
 };
 
@@ -64,50 +102,65 @@ static void fail(const char *what)
 static void count(struct sample *s)
 {
     for (uint32_t i = 0; i < s->n; i++) {
-        s->words += s->banks[i].n;
-        s->most = s->banks[i].n > s->most ? s->banks[i].n : s->most;
+        s->items += s->roi[i].n;
+        s->most = s->roi[i].n > s->most ? s->roi[i].n : s->most;
     }
-    printf("%s: %u events, %.0f super-pixels each, %u at most\n", s->name, s->n,
-           (double)s->words / s->n, s->most);
+    printf("%s: %u events, %.0f items each, %u at most\n", s->name, s->n, (double)s->items / s->n,
+           s->most);
 }
 
-static struct sample generate(const char *preset, uint32_t n)
+static struct sample sample_new(const char *name, const struct line *line, uint32_t n)
 {
-    struct sample s = {.name = preset, .n = n, .banks = calloc(n, sizeof *s.banks)};
-    struct generated g;
+    struct sample s = {.name = name, .line = line, .n = n, .roi = calloc(n, sizeof *s.roi)};
 
-    if (!s.banks)
+    if (line == &banks_line)
+        s.banks = calloc(n, sizeof *s.banks);
+    if (!s.roi || (line == &banks_line && !s.banks))
         fail("memory");
-    generated_init(&g);
+    return s;
+}
+
+static struct sample generate(const char *preset, const struct line *line, uint32_t n)
+{
+    struct sample s = sample_new(preset, line, n);
+
+    s.generated = generated_new(preset, SEED, 0, n);
+    if (!s.generated)
+        fail("the generator");
     for (uint32_t i = 0; i < n; i++) {
-        if (generator_make(generator_find(preset), SEED, i, &g) < 0)
-            fail("the generator");
-        for (uint32_t k = 0; k < g.n; k++)
-            if (banks_add(&s.banks[i], g.banks.sensor[k], g.banks.word[k]) < 0)
-                fail("memory");
+        const struct generated *g = &s.generated[i];
+
+        s.roi[i].n = g->n;
+        for (uint32_t c = 0; generated_column(g, c); c++)
+            s.roi[i].column[c] = generated_column(g, c);
+        if (s.banks)
+            s.banks[i] =
+                (struct banks){.n = g->n, .sensor = g->banks.sensor, .word = g->banks.word};
     }
-    generated_fini(&g);
     count(&s);
     return s;
 }
 
 static struct sample read_files(char **path, uint32_t n)
 {
-    struct sample s = {.name = "LHCb minimum bias", .n = n, .banks = calloc(n, sizeof *s.banks)};
+    struct sample s = sample_new("LHCb minimum bias", &banks_line, n);
 
-    if (!s.banks)
-        fail("memory");
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         banks_read(path[i], &s.banks[i]);
+        s.roi[i] = (struct pipeline_roi){.n = s.banks[i].n,
+                                         .column = {s.banks[i].sensor, s.banks[i].word}};
+    }
     count(&s);
     return s;
 }
 
 static void sample_free(struct sample *s)
 {
-    for (uint32_t i = 0; i < s->n; i++)
+    for (uint32_t i = 0; s->banks && !s->generated && i < s->n; i++)
         banks_free(&s->banks[i]);
+    generated_free(s->generated, s->n);
     free(s->banks);
+    free(s->roi);
 }
 
 /* ---------------------------------------------------------------- one core */
@@ -118,7 +171,7 @@ static void tell(const struct bench *b, const struct sample *s, const char *what
     result_report(&b->out,
                   &(struct result_figure){.unit = "events/s",
                                           .higher_is_better = true,
-                                          .baseline = "lean program, one core",
+                                          .baseline = s->base > 0 ? "lean program, one core" : NULL,
                                           .baseline_value = s->base,
                                           .device = device},
                   rates, "%s, %s", s->name, what);
@@ -178,7 +231,7 @@ static int run_lane(void *arg)
 {
     struct lane *l = arg;
 
-    return pipeline_run(l->pipeline, l->s->banks, l->n, l->rounds, &l->sum);
+    return pipeline_run(l->pipeline, l->s->roi, l->n, l->rounds, &l->sum);
 }
 
 struct way {
@@ -235,11 +288,8 @@ static void measure(const struct bench *b, const struct sample *s, const struct 
     char what[80], device[80];
     double value = 0;
 
-    snprintf(what, sizeof what, "%s%s, batch %u",
-             w->plugins == 1   ? "banks to hits"
-             : w->plugins == 2 ? "banks to tracks"
-                               : "banks to vertices",
-             w->without, w->batch);
+    snprintf(what, sizeof what, "%s%s, batch %u", s->line->what[w->plugins - 1], w->without,
+             w->batch);
     if (b->only && !strstr(what, b->only))
         return;
     for (uint32_t i = 0; i < w->lanes; i++) {
@@ -250,8 +300,10 @@ static void measure(const struct bench *b, const struct sample *s, const struct 
                                        .max_items = w->batch * s->most,
                                        .conditions = w->conditions};
 
-        for (uint32_t k = 0; k < w->plugins; k++)
-            setup.host[k] = &b->host[k];
+        for (uint32_t k = 0; k < w->plugins; k++) {
+            setup.host[k] = &b->host[s->line->plugin[k]];
+            setup.settings[k] = s->line->settings[k];
+        }
         lane[i] = (struct lane){.s = s, .n = n, .rounds = 1};
         if (pipeline_open(&setup, &lane[i].pipeline) < 0)
             fail("opening the plugins");
@@ -270,10 +322,8 @@ static void measure(const struct bench *b, const struct sample *s, const struct 
     snprintf(device, sizeof device, "%s, %.20s, %u lane%s", w->place.backend, w->place.info.name,
              w->lanes, w->lanes > 1 ? "s" : "");
     tell(b, s, what, device, &rates);
-    printf("  %.2f %s an event\n", value,
-           w->plugins == 1   ? "hits"
-           : w->plugins == 2 ? "tracks"
-                             : b->host[2].plugin->d.values[0].help);
+    printf("  %.2f: %s\n", value,
+           b->host[s->line->plugin[w->plugins - 1]].plugin->d.values[0].help);
     if (b->is_energy && w->place.info.pci[0])
         measure_energy(b, s, w, lane, result_median(&rates), what, device);
     for (uint32_t i = 0; i < w->lanes; i++)
@@ -284,20 +334,19 @@ static void measure(const struct bench *b, const struct sample *s, const struct 
  * holds as well. */
 static void measure_plugins(const struct bench *b, const struct sample *s, struct way *w)
 {
-    static const uint32_t batches[] = {256, 1024, 64, 2048}, lanes[] = {1, 8, 4};
+    static const uint32_t lanes[] = {1, 8, 4};
     const bool is_gpu = w->place.info.pci[0], is_quick = b->runs <= 3;
-    const uint32_t n_batches = is_quick ? 2 : 4, n_lanes = is_quick ? 2 : 3;
+    const uint32_t *batch = is_gpu ? s->line->gpu_batches : s->line->cpu_batches;
+    const uint32_t n_batches = is_quick ? 2 : 4, n_lanes = !is_gpu ? 1 : is_quick ? 2 : 3;
+    const uint32_t n = is_gpu || w->place.info.is_host ? n_batches : 1;
 
-    for (uint32_t i = 0; is_gpu && i < n_batches; i++)
+    for (uint32_t i = 0; i < n && batch[i]; i++)
         for (uint32_t k = 0; k < n_lanes; k++) {
-            w->batch = batches[i];
+            w->batch = batch[i];
             w->lanes = lanes[k];
-            if (!b->lanes || b->lanes == lanes[k])
+            if (!is_gpu || !b->lanes || b->lanes == lanes[k])
                 measure(b, s, w);
         }
-    w->lanes = 1;
-    for (w->batch = 64; !is_gpu && w->batch >= (w->place.info.is_host ? 8 : 64); w->batch /= 8)
-        measure(b, s, w);
 }
 
 /* Banks to hits with dead channels. */
@@ -320,22 +369,38 @@ static void measure_all(const struct bench *b, struct sample *s)
     struct algo_place place[ALGO_PLACES_MAX];
     const uint32_t n = algo_host_places(&b->host[0], b->backend, place);
 
-    if (!b->only) {
+    if (!b->only && s->banks) {
         measure_lean(b, s);
         measure_naive(b, s);
     }
     for (uint32_t i = 0; i < n; i++) {
         struct way w = {.place = place[i], .without = ""};
 
-        for (w.plugins = 1; !w.place.index && w.plugins <= PLUGINS; w.plugins++)
+        for (w.plugins = 1; !w.place.index && w.plugins <= s->line->n; w.plugins++)
             measure_plugins(b, s, &w);
-        if (w.place.index)
+        if (w.place.index || !s->banks)
             continue;
         noise_pixels(&noise, NOISY_PIXELS, b->seed);
         measure_dead(b, s, w, " without 10 pixels of each sensor");
         noise_sensors(&noise, NOISY_SENSORS, 0);
         measure_dead(b, s, w, " without 5 % of the sensors");
     }
+}
+
+/* Events of a preset through a line, if any figure of it is wanted. */
+static void measure_preset(const struct bench *b, const char *preset, const struct line *line,
+                           uint32_t n)
+{
+    bool is_wanted = !b->only || !strstr(b->only, " to");
+    struct sample s;
+
+    for (uint32_t k = 0; !is_wanted && k < line->n; k++)
+        is_wanted = strstr(b->only, line->what[k]) || strstr(line->what[k], b->only);
+    if (!is_wanted)
+        return;
+    s = generate(preset, line, n);
+    measure_all(b, &s);
+    sample_free(&s);
 }
 
 /* ---------------------------------------------------------------- physics */
@@ -447,6 +512,7 @@ static void physics(const struct bench *b)
 static int parse(struct bench *b, int argc, char **argv, int *ret_files)
 {
     bool is_quick = false;
+    uint32_t events = 0;
     const struct arg table[] = {
         {"quick", ARG_FLAG, &is_quick, 0, 0, NULL, "fewer events and runs"},
         {"device", ARG_TEXT, &b->backend, 0, 0, "BACKEND", "this backend alone"},
@@ -455,6 +521,7 @@ static int parse(struct bench *b, int argc, char **argv, int *ret_files)
          "figures with this in their name, and no physics"},
         {"physics", ARG_FLAG, &b->is_physics, 0, 0, NULL, "the physics alone"},
         {"energy", ARG_FLAG, &b->is_energy, 0, 0, NULL, "of GPUs the events a joule as well"},
+        {"events", ARG_U32, &events, 1, 100000, "N", "different ones of a preset (default 512)"},
         {"seed", ARG_U32, &b->seed, 1, UINT32_MAX, "N", "of the physics"},
         {"json", ARG_APPEND, &b->out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
@@ -464,12 +531,13 @@ static int parse(struct bench *b, int argc, char **argv, int *ret_files)
         b->n = 64;
         b->runs = 3;
     }
+    if (events)
+        b->n = events;
     return r;
 }
 
 int main(int argc, char **argv)
 {
-    static const char *const plugins[PLUGINS] = {"clusters", "hough", "vertexing"};
     struct bench b = {.out = {.bench = "clusters"}, .n = 512, .runs = 5, .seed = SEED};
     int n_files;
     const int args = parse(&b, argc, argv, &n_files);
@@ -479,7 +547,7 @@ int main(int argc, char **argv)
     if (args != ARGS_OK)
         return args == ARGS_HELP ? 0 : 2;
 
-    for (uint32_t k = 0; k < PLUGINS; k++)
+    for (uint32_t k = 0; k < HOSTS; k++)
         if (algo_host_open(&b.host[k], plugins[k]) < 0)
             return 1;
     if (geometry_open("velo", &b.geometry, why, sizeof why) < 0)
@@ -487,9 +555,9 @@ int main(int argc, char **argv)
     if (!b.only)
         physics(&b);
     if (!b.is_physics) {
-        s = generate("velo-banks", b.n);
-        measure_all(&b, &s);
-        sample_free(&s);
+        measure_preset(&b, "velo-banks", &banks_line, b.n);
+        measure_preset(&b, "velo", &hits_line, b.n);
+        measure_preset(&b, "pixel50-charge", &pixels_line, (b.n + PIXELS_OF - 1) / PIXELS_OF);
     }
     if (n_files) {
         s = read_files(argv + 1, (uint32_t)n_files);
@@ -497,7 +565,7 @@ int main(int argc, char **argv)
         sample_free(&s);
     }
     geometry_fini(&b.geometry);
-    for (uint32_t k = 0; k < PLUGINS; k++)
+    for (uint32_t k = 0; k < HOSTS; k++)
         algo_host_close(&b.host[k]);
     return result_end(&b.out, 0);
 }

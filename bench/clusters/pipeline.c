@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "drive.h"
 
@@ -17,8 +18,8 @@ struct pipeline {
     void *config[PIPELINE_MAX];
     struct drive *drive; /* the first */
     struct member member[PIPELINE_MAX];
-    const struct banks *banks; /* of a run */
-    uint32_t n_banks, next, left;
+    const struct pipeline_roi *rois; /* of a run */
+    uint32_t n_rois, next, left;
     double sum;
 };
 
@@ -29,7 +30,7 @@ static int configure(struct pipeline *p, uint32_t k)
     const struct plugin *plugin = p->s.host[k]->plugin;
 
     p->config[k] = calloc(1, plugin->d.config_size);
-    return p->config[k] ? algo_configure(plugin, NULL, NULL, p->config[k]) : -ENOMEM;
+    return p->config[k] ? algo_configure(plugin, NULL, p->s.settings[k], p->config[k]) : -ENOMEM;
 }
 
 static int open_first(struct pipeline *p)
@@ -49,19 +50,37 @@ static int open_first(struct pipeline *p)
     return r < 0 ? r : drive_create(p->drive);
 }
 
-/* Where the input of member k lies, in each slot. */
-static int take_over(struct pipeline *p, uint32_t k, uint32_t *ret_items)
+/* The plugin before member k that makes a collection, and which of its products that is. */
+static int find_maker(const struct pipeline *p, uint32_t k, const struct trg_collection *wanted,
+                      uint32_t *ret_maker, uint32_t *ret_product)
 {
-    const struct trg_plugin *from = &p->s.host[k - 1]->plugin->d;
-    struct trg_algo *algo = k == 1 ? p->drive->algo : p->member[k - 1].algo;
+    for (uint32_t from = k; from-- > 0;) {
+        const struct trg_plugin *maker = &p->s.host[from]->plugin->d;
+
+        for (uint32_t i = 0; i < TRG_OUTPUTS_MAX && maker->produces[i]; i++)
+            if (maker->produces[i]->hash == wanted->hash) {
+                *ret_maker = from;
+                *ret_product = i;
+                return 0;
+            }
+    }
+    return -ENOENT;
+}
+
+/* Where input `in` of member k lies, in each slot. */
+static int take_over(struct pipeline *p, uint32_t k, uint32_t in, uint32_t *items)
+{
     struct member *m = &p->member[k];
-    int r = 0;
+    uint32_t from = 0, product = 0;
+    int r = find_maker(p, k, m->plugin->consumes[in], &from, &product);
+    const struct trg_plugin *maker = &p->s.host[from]->plugin->d;
+    struct trg_algo *algo = from ? p->member[from].algo : p->drive->algo;
 
     for (uint32_t i = 0; r == 0 && i < p->s.slots; i++) {
-        r = batch_open(&m->batch[i], i, p->drive->slot[i].infos, p->s.batch, m->plugin);
-        if (r == 0)
-            r = from->device_output(algo, i, 0, &m->batch[i].in[0]);
-        *ret_items = m->batch[i].in[0].span.n_items;
+        struct trg_input *input = &m->batch[i].in[in];
+
+        r = maker->device_output(algo, i, product, input);
+        *items = input->span.n_items > *items ? input->span.n_items : *items;
     }
     return r;
 }
@@ -70,10 +89,13 @@ static int open_member(struct pipeline *p, uint32_t k)
 {
     struct member *m = &p->member[k];
     struct trg_limits limits = {.size = sizeof limits, .slots = p->s.slots, .max_rois = p->s.batch};
-    int r;
+    int r = 0;
 
     m->plugin = &p->s.host[k]->plugin->d;
-    r = take_over(p, k, &limits.max_items);
+    for (uint32_t i = 0; r == 0 && i < p->s.slots; i++)
+        r = batch_open(&m->batch[i], i, p->drive->slot[i].infos, p->s.batch, m->plugin);
+    for (uint32_t in = 0; r == 0 && in < TRG_INPUTS_MAX && m->plugin->consumes[in]; in++)
+        r = take_over(p, k, in, &limits.max_items);
     limits.max_items_roi = limits.max_items;
     return r < 0 ? r
                  : m->plugin->create(&p->s.host[k]->host, p->config[k], p->s.device, &limits,
@@ -127,7 +149,9 @@ static int submit_members(struct pipeline *p, struct drive_slot *s)
     for (uint32_t k = 1; r == 0 && k < p->s.n; k++) {
         struct trg_batch *b = &p->member[k].batch[s->batch.slot];
 
-        b->n_rois = b->in[0].span.n_rois = s->batch.n_rois;
+        b->n_rois = s->batch.n_rois;
+        for (uint32_t in = 0; in < TRG_INPUTS_MAX && p->member[k].plugin->consumes[in]; in++)
+            b->in[in].span.n_rois = s->batch.n_rois;
         r = batch_submit(p->member[k].plugin, p->member[k].algo, b, s->queue);
     }
     return r == 0 ? batch_flush(s->queue, s->reached) : r;
@@ -142,12 +166,14 @@ static int begin(void *ctx, struct drive_slot *s)
     if (!n)
         return 0;
     for (uint32_t i = 0; i < n; i++) {
-        const struct banks *b = &p->banks[(p->next + i) % p->n_banks];
+        const struct pipeline_roi *roi = &p->rois[(p->next + i) % p->n_rois];
+        struct stage_source *to = &p->drive->sources[0][i];
 
         s->infos[i] = (struct trg_roi_info){.run = 1, .l1id = i};
-        p->drive->sources[0][i] = (struct stage_source){.n = b->n, .column = {b->sensor, b->word}};
+        *to = (struct stage_source){.n = roi->n};
+        memcpy(to->column, roi->column, sizeof to->column);
     }
-    p->next = (p->next + n) % p->n_banks;
+    p->next = (p->next + n) % p->n_rois;
     p->left -= n;
     drive_gather(p->drive, s, n);
     r = drive_copy_in(p->drive, s);
@@ -173,13 +199,13 @@ static int end(void *ctx, struct drive_slot *s)
     return r;
 }
 
-int pipeline_run(struct pipeline *p, const struct banks *banks, uint32_t n, uint32_t rounds,
+int pipeline_run(struct pipeline *p, const struct pipeline_roi *rois, uint32_t n, uint32_t rounds,
                  double *ret_sum)
 {
     int r;
 
-    p->banks = banks;
-    p->n_banks = n;
+    p->rois = rois;
+    p->n_rois = n;
     p->next = 0;
     p->left = n * rounds;
     p->sum = 0;
