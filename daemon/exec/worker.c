@@ -214,6 +214,11 @@ int worker_last_end(const struct worker *w, bool *ret_was_ended)
     return atomic_load(&w->last_end);
 }
 
+void worker_excuse(struct worker *w)
+{
+    atomic_store(&w->is_excused, true);
+}
+
 enum worker_news worker_news(const struct worker *w, uint32_t shard)
 {
     const uint32_t deaths = atomic_load(&w->deaths);

@@ -50,6 +50,7 @@ struct worker {
     _Atomic uint32_t owner;    /* of a retry worker: the shard that has it, from 1; 0: none */
     struct worker_part part[SHARDS_MAX];
     _Atomic uint32_t pause_ms; /* before the next start */
+    _Atomic bool is_excused;   /* an RoI was the reason of a death since the one before */
     uint64_t started_ns;
     uint64_t batches_before; /* what its lanes were through with when it started */
     int stop_fd;

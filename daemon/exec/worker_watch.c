@@ -47,13 +47,14 @@ static bool await_end(struct worker *w)
 }
 
 /* Counts a death and says how long to wait before the next start: the longer, the more often it
- * died without having been of use.  One RoI that ends a worker now and then costs the others no
- * pause. */
+ * died without having been of use.  RoIs that end a worker now and then cost the others no pause,
+ * and many of them a short one, as long as other batches come through between them. */
 static void note_death(struct worker *w)
 {
-    const uint32_t before = atomic_load(&w->pause_ms);
-    const bool is_steady =
-        clock_ns() - w->started_ns >= STEADY_NS || worker_batches(w) - w->batches_before >= STEADY;
+    const uint64_t batches = worker_batches(w) - w->batches_before;
+    const bool is_steady = clock_ns() - w->started_ns >= STEADY_NS || batches >= STEADY;
+    const bool is_excused = atomic_exchange(&w->is_excused, false) && batches;
+    const uint32_t before = is_excused ? 0 : atomic_load(&w->pause_ms);
     uint32_t pause = 0;
 
     if (!w->is_retry && !is_steady)

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* batches.c - batches out to lanes and back, what failed once more, and workers that end. */
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "clock.h"
 #include "flow/batcher.h"
 #include "flow/dispatch_inner.h"
 #include "log.h"
-#include "stream/roi_why.h"
 
 #define HANG_FACTOR 8u       /* times what a batch was expected to take */
 #define AHEAD       4u       /* RoIs whose data is fetched before it is needed */
 #define REST_NS     NS_PER_S /* of a lane that lost its device and has no process to replace */
-#define LOSSES_MOST 3u       /* devices lost while an RoI ran there alone: it is the reason */
+#define HASTE       4u       /* a retry lane ends a batch so much earlier, but for a last trial */
 
 /* ---------------------------------------------------------------- RoIs of a batch that is back */
 
@@ -154,85 +151,17 @@ static void fail_all(struct dispatch *d, struct engine *e, uint32_t head, const 
     }
 }
 
-/* What an RoI did that failed alone in a batch of this lane. */
-static struct roi_why why_alone(const struct lane *l, int error)
-{
-    struct roi_why why = {.what = ROI_END_BATCH, .number = -error};
-    bool was_ended;
-    int status;
-
-    if (error != -EOWNERDEAD)
-        return why;
-    status = worker_last_end(l->worker, &was_ended);
-    if (WIFEXITED(status)) {
-        why.what = ROI_END_EXIT;
-        why.number = WEXITSTATUS(status);
-    } else if (WTERMSIG(status) == SIGKILL) {
-        why.what = was_ended ? ROI_END_HANG : ROI_END_KILLED;
-    } else {
-        why.what = ROI_END_SIGNAL;
-        why.number = WTERMSIG(status);
-    }
-    return why;
-}
-
-static void say_culprit(const struct dispatch *d, const struct engine *e, uint32_t head,
-                        uint32_t roi, int error)
-{
-    const struct trg_roi_info *info = &dispatch_at(d, roi)->info;
-
-    log_warn("dispatch",
-             error == -EOWNERDEAD ? "an RoI ends its worker: it goes to the debug stream"
-                                  : "an RoI fails alone: it goes to the debug stream",
-             "step=%s run=%u l1id=%u roi=%u error=\"%s\"", e->menu->steps[head].name, info->run,
-             info->l1id, info->roi_id, strerror(-error));
-}
-
-/* Notes an RoI that ended its worker, or lost its device; not one whose worker was killed from
- * outside. */
-static void remember(struct dispatch *d, const struct engine *e, uint32_t roi, int error,
-                     const struct roi_why *why)
-{
-    char reason[ROI_WHY_BYTES];
-
-    if (!d->poison || why->what == ROI_END_KILLED || (error != -EOWNERDEAD && error != -ENODEV))
-        return;
-    roi_why_say(why, e->menu, d->config, reason);
-    poison_add(d->poison, d->pool, dispatch_at(d, roi), reason);
-}
-
-static void fail_culprit(struct dispatch *d, struct engine *e, uint32_t head, const struct lane *l,
-                         uint32_t roi, int error)
-{
-    struct roi_why why = why_alone(l, error);
-
-    why.step = (uint8_t)head;
-    say_culprit(d, e, head, roi, error);
-    stats_add(&d->stats->g.poison, 1);
-    remember(d, e, roi, error, &why);
-    fail_all(d, e, head, &roi, 1, why);
-}
-
-/* Whether an RoI that was left of a batch did it.  Others were in the batch and are decided by now;
- * a device may be lost for reasons of its own, but not again and again under the same RoI. */
-static bool is_culprit(struct dispatch *d, const struct lane *l, const struct lane_done *b,
-                       uint32_t roi)
-{
-    if (b->n > 1)
-        return false;
-    return b->error != -ENODEV || worker_device(l->worker)->is_host ||
-           ++dispatch_at(d, roi)->losses >= LOSSES_MOST;
-}
-
-/* A batch of a retry lane failed again: in halves once more, or the culprit is found. */
+/* A batch of a retry lane failed again: in parts once more, or the culprit is found. */
 static void fail_again(struct dispatch *d, uint32_t engine, uint32_t head, const struct lane *l,
                        const struct lane_done *b, const uint32_t *roi, uint32_t n)
 {
+    struct engine *e = d->engine[engine];
+
     suspects_settle(d->suspects, b->n);
     if (n > 1)
         suspects_split(d->suspects, engine, head, roi, n);
-    else if (n && is_culprit(d, l, b, roi[0]))
-        fail_culprit(d, d->engine[engine], head, l, roi[0], b->error);
+    else if (n && culprit_is(d, l, b->n, roi[0], b->error))
+        fail_all(d, e, head, roi, 1, culprit_note(d, e, head, l, roi[0], b->error));
     else if (n)
         suspects_add(d->suspects, engine, head, roi, n); /* it has the room that it had */
 }
@@ -496,6 +425,18 @@ bool batches_look_after_workers(struct dispatch *d)
 
 /* ---------------------------------------------------------------- now and then */
 
+/* How long a batch may take at least.  Suspects wait for each other: one that hangs among them is
+ * found soon, and a batch that was only slow runs again in parts; an RoI alone has all of the time
+ * in its last trial. */
+static uint64_t patience_ns(const struct dispatch *d, const struct lane *l)
+{
+    const struct lane_batch *b = &l->batch[l->first];
+
+    if (!l->is_retry || (b->n == 1 && dispatch_at(d, b->roi[0])->is_last_trial))
+        return d->hang_ns;
+    return d->hang_ns / HASTE;
+}
+
 /* Ends the worker of a lane whose oldest batch takes too long. */
 static void watch_lane(struct dispatch *d, struct lane *l, uint64_t now)
 {
@@ -507,7 +448,7 @@ static void watch_lane(struct dispatch *d, struct lane *l, uint64_t now)
         l->rests_until_ns = 0;
         l->is_up = true;
     }
-    if (!l->is_up || ran < d->hang_ns || ran < limit)
+    if (!l->is_up || ran < patience_ns(d, l) || ran < limit)
         return;
     if (worker_kill(l->worker, "a batch takes too long") == 0)
         worker_count_hang(l->worker);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dispatch_inner.h - the parts of dispatch: the RoIs in flight (rois.c) and their events
- * (events.c), their batches (batches.c), and menu generations with the turn of it all (dispatch.c).
- * Each calls the ones before it. */
+ * (events.c), those that failed alone (culprits.c), their batches (batches.c), and menu generations
+ * with the turn of it all (dispatch.c). Each calls the ones before it. */
 #ifndef TRIGD_DISPATCH_INNER_H
 #define TRIGD_DISPATCH_INNER_H
 #include "exec/engine.h"
@@ -79,6 +79,16 @@ void rois_refuse(struct dispatch *d, uint32_t roi, const struct check_fault *fau
 void rois_check_limits(struct dispatch *d, uint64_t now_ns);
 /* When rois_check_limits has to be called again; UINT64_MAX for never. */
 uint64_t rois_due_ns(const struct dispatch *d);
+
+/* ---- culprits.c ---- */
+
+/* Whether an RoI that was left of a batch of n that failed is the reason.  Others were in the batch
+ * and are decided by now; a device may be lost for reasons of its own, but not again and again
+ * under the same RoI; and one that took long has a last trial, behind all others. */
+bool culprit_is(struct dispatch *d, const struct lane *l, uint32_t n, uint32_t roi, int error);
+/* Says and counts one that is, and excuses the workers of its step; returns why it fails. */
+struct roi_why culprit_note(struct dispatch *d, const struct engine *e, uint32_t head,
+                            const struct lane *l, uint32_t roi, int error);
 
 /* ---- batches.c ---- */
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PARTS 8u /* of a group that failed: 64 RoIs are single ones after two failures */
+
 struct group { /* RoIs that run together: a part of `roi` */
     uint32_t engine, step;
     uint32_t first, n;
@@ -76,11 +78,14 @@ bool suspects_add(struct suspects *s, uint32_t engine, uint32_t step, const uint
 void suspects_split(struct suspects *s, uint32_t engine, uint32_t step, const uint32_t *roi,
                     uint32_t n)
 {
-    struct group half = {.engine = engine, .step = step, .n = n - n / 2};
+    const uint32_t most = (n + PARTS - 1) / PARTS;
 
-    insert(s, 0, 0, half, roi + n / 2);
-    half.n = n / 2;
-    insert(s, 0, 0, half, roi);
+    for (uint32_t end = n; end; end = (end - 1) / most * most) { /* the first part comes first */
+        const uint32_t first = (end - 1) / most * most;
+
+        insert(s, 0, 0, (struct group){.engine = engine, .step = step, .n = end - first},
+               roi + first);
+    }
 }
 
 static struct group *find(const struct suspects *s, uint32_t engine, uint32_t step)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* suspects.h - RoIs whose batch failed, or whose worker ended under them: they run again apart from
- * all others, one batch at a time, in halves down to single ones.  An RoI that fails alone is the
- * culprit; the others cost one more run.
+ * all others, one batch at a time, in eighths down to single ones.  An RoI that fails alone is the
+ * culprit; the others cost one more run.  A failure costs the start of a process, and of one that
+ * hangs `hang_ms` too, a run that succeeds far less: so few failures matter more than few runs.
  *
  * On the I/O thread only.  A suspect counts as pending, as if it waited in a batcher. */
 #ifndef TRIGD_SUSPECTS_H
@@ -17,8 +18,8 @@ void suspects_free(struct suspects *s); /* NULL is fine */
 /* Adds the RoIs of a batch of a step of the engine in place `engine`.  false: no room. */
 bool suspects_add(struct suspects *s, uint32_t engine, uint32_t step, const uint32_t *roi,
                   uint32_t n);
-/* Adds a batch that failed again as two halves, to run next.  n > 1; it came from here, and was
- * settled. */
+/* Adds a batch that failed again in eight parts, or single RoIs, to run next.  n > 1; it came from
+ * here, and was settled. */
 void suspects_split(struct suspects *s, uint32_t engine, uint32_t step, const uint32_t *roi,
                     uint32_t n);
 

@@ -102,6 +102,7 @@ struct roi {
     uint8_t status;                  /* Trigd__V1__Status so far */
     uint8_t losses;                  /* devices that were lost while it ran there alone */
     struct roi_why why;
+    bool is_last_trial;    /* it took too long alone, and goes on as long as `workers.hang_ms` */
     bool is_ended;         /* its chains have ended, and it waits for its event's decision */
     bool is_decided;       /* the decision is made; results that still come are late */
     bool is_early;         /* decided before all of its chains had ended */

@@ -134,6 +134,22 @@ static void a_hang(void **state)
     link_end_well(&s, &l);
 }
 
+/* Its neighbours are decided before the hard limit, although a batch may take half of that before
+ * it hangs; the culprit itself takes until then. */
+static void neighbours_of_a_hang(void **state)
+{
+    struct server s;
+    struct link l;
+
+    (void)state;
+    workers_open(&s, &l,
+                 "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH
+                 "limits: {soft_ms: 0, hard_ms: 8000}\nclients: {heartbeat_ms: 20000}\n");
+    workers_send(&l, 100, 3, FAULT_HANG);
+    workers_expect(&l, 100, 3, DEBUG_ACCEPT(TRIGD__V1__STATUS__TIMEOUT));
+    link_end_well(&s, &l);
+}
+
 /* ---------------------------------------------------------------- nobody is */
 
 /* A worker is killed under load: all of its RoIs are decided by their plugin. */
@@ -327,6 +343,29 @@ static void culprits_among_good_rois(void **state)
     link_end_well(&s, &l);
 }
 
+/* Nor do many in a row, as long as other batches come through between them: nobody else's RoI
+ * fails.
+ */
+static void a_row_of_culprits(void **state)
+{
+    struct server s;
+    struct link l;
+    uint64_t token = 0;
+
+    (void)state;
+    workers_open(&s, &l,
+                 "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH PATIENT
+                 "workers: {remember: 0}\n");
+    for (uint32_t culprit = 0; culprit < 12; culprit++, token += 2 * WORKERS_BATCH) {
+        workers_send(&l, token, 3, FAULT_CRASH);
+        workers_expect(&l, token, 3, FAILED);
+        workers_send(&l, token + WORKERS_BATCH, WORKERS_BATCH, 0);
+        workers_expect(&l, token + WORKERS_BATCH, WORKERS_BATCH, 0);
+    }
+    assert_int_equal(server_counter(&s, "failed"), 12);
+    link_end_well(&s, &l);
+}
+
 /* With threads there is nobody to end: a lane that lost its device rests, others serve. */
 static void a_lane_of_threads_rests(void **state)
 {
@@ -359,6 +398,7 @@ int main(void)
         cmocka_unit_test(a_lie_costs_its_roi),
         cmocka_unit_test(more_than_its_room),
         cmocka_unit_test(a_hang),
+        cmocka_unit_test(neighbours_of_a_hang),
         cmocka_unit_test(a_spare),
         cmocka_unit_test(killed_under_load),
         cmocka_unit_test(a_stopped_worker),
@@ -366,6 +406,7 @@ int main(void)
         cmocka_unit_test(the_retry_worker_is_killed),
         cmocka_unit_test(a_plugin_that_keeps_dying),
         cmocka_unit_test(culprits_among_good_rois),
+        cmocka_unit_test(a_row_of_culprits),
         cmocka_unit_test(a_lane_of_threads_rests),
     };
 
