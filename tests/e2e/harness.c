@@ -21,6 +21,7 @@
 
 #include "clock.h"
 #include "folder.h"
+#include "keys.h"
 #include "messages.h"
 
 #define READY_S 300     /* lanes may compile all of their kernels, sanitizers are slow */
@@ -347,14 +348,23 @@ void link_open(struct link *l, const struct server *s)
     static unsigned turn;
     const unsigned shard = turn++ % (s->shards ? s->shards : 1);
     char endpoint[160];
-    int linger = 0;
 
     snprintf(endpoint, sizeof endpoint, shard ? "%s.%u" : "%s", s->endpoint, shard);
+    link_open_with(l, endpoint, NULL, NULL);
+}
+
+void link_open_with(struct link *l, const char *endpoint, const struct keyfile *keys,
+                    const char *server)
+{
+    int linger = 0;
+
     memset(l, 0, sizeof *l);
     l->context = zmq_ctx_new();
     l->socket = zmq_socket(l->context, ZMQ_DEALER);
     assert_non_null(l->socket);
     assert_int_equal(zmq_setsockopt(l->socket, ZMQ_LINGER, &linger, sizeof linger), 0);
+    if (keys)
+        keys_use(l->socket, keys, server);
     assert_int_equal(zmq_connect(l->socket, endpoint), 0);
 }
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "keyfile.h"
 #include "trigd.pb-c.h"
 
 struct server {
@@ -75,6 +76,10 @@ struct link {
 };
 
 void link_open(struct link *l, const struct server *s);
+/* The same to any endpoint; with CURVE keys, unless `keys` is NULL: `server` is the public key that
+ * it expects there. */
+void link_open_with(struct link *l, const char *endpoint, const struct keyfile *keys,
+                    const char *server);
 void link_close(struct link *l);
 /* As server_end_well, with the client. */
 void link_end_well(struct server *s, struct link *l);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RoIs that are sent again: answered with the decision that was made, once for each question, over
- * new connections and, marked as repeated, over the end of the daemon. */
+ * new connections and, marked as repeated, over the end of the daemon.  Over ipc, tcp and tcp with
+ * keys; tests/shm has the same over shared memory. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -13,7 +16,9 @@
 
 #include "fault.h"
 #include "flow/recall.h"
+#include "keys.h"
 #include "replayer.h"
+#include "sharer.h"
 
 #define N 8u
 
@@ -90,9 +95,68 @@ static void pending_ones_stay(void **state)
 
 /* ---------------------------------------------------------------- the daemon */
 
+enum way { OVER_IPC, OVER_TCP, OVER_CURVE };
+static enum way over_ipc = OVER_IPC, over_tcp = OVER_TCP, over_curve = OVER_CURVE;
+
+static struct route { /* by which clients come */
+    enum way way;
+    char endpoint[128];
+    struct keyfile daemon, client;
+} route;
+
+/* Keys of the daemon and of a client that is on its list; trigreplay takes them too. */
+static void make_keys(const struct server *s)
+{
+    char path[160];
+    FILE *f;
+
+    keys_make(s, "daemon.key", &route.daemon);
+    keys_make(s, "client.key", &route.client);
+    snprintf(path, sizeof path, "%s/clients", s->folder);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f, "%s client\n", route.client.public_key);
+    assert_int_equal(fclose(f), 0);
+    snprintf(path, sizeof path, "%s/client.key", s->folder);
+    setenv("TRIGD_KEY", path, 1);
+    snprintf(path, sizeof path, "%s/daemon.key.pub", s->folder);
+    setenv("TRIGD_SERVER_KEY", path, 1);
+}
+
+/* A daemon with an endpoint of that kind. */
+static void begin(struct server *s, const enum way *way, const char *text)
+{
+    char all[1024];
+
+    memset(&route, 0, sizeof route);
+    route.way = *way;
+    unsetenv("TRIGD_KEY");
+    unsetenv("TRIGD_SERVER_KEY");
+    if (*way == OVER_IPC) {
+        server_start(s, text, menu);
+        return;
+    }
+    snprintf(route.endpoint, sizeof route.endpoint, "tcp://127.0.0.1:%u", sharer_free_port());
+    snprintf(all, sizeof all, "%sclients: {shm_mbytes: 1}\n%s", text,
+             *way == OVER_CURVE ? "security: {key_file: daemon.key, clients_file: clients}\n" : "");
+    sharer_prepare(s, route.endpoint, all, menu);
+    if (*way == OVER_CURVE)
+        make_keys(s);
+    server_spawn(s);
+}
+
+static void open_link(struct link *l, const struct server *s)
+{
+    if (route.way == OVER_IPC)
+        link_open(l, s);
+    else
+        link_open_with(l, route.endpoint, route.way == OVER_CURVE ? &route.client : NULL,
+                       route.daemon.public_key);
+}
+
 static void open_with_key(struct link *l, const struct server *s, const char *key)
 {
-    link_open(l, s);
+    open_link(l, s);
     link_hello_key(l, "asker", key);
 }
 
@@ -148,8 +212,7 @@ static void the_same_decision_again(void **state)
     struct server s;
     struct link l, other, plain;
 
-    (void)state;
-    server_start(&s, config, menu);
+    begin(&s, *state, config);
     open_with_key(&l, &s, "one");
     send_all(&l, 0, 1);
     expect_all(&l, 0, false);
@@ -166,7 +229,7 @@ static void the_same_decision_again(void **state)
     open_with_key(&l, &s, "one"); /* a new connection of the same client */
     send_all(&l, 0, 1);
     expect_all(&l, 0, true);
-    link_open(&plain, &s); /* without a key they are decided again */
+    open_link(&plain, &s); /* without a key they are decided again */
     link_hello(&plain, "plain", 0);
     for (uint32_t i = 0; i < 2; i++) {
         send_all(&plain, 0, 1);
@@ -187,8 +250,7 @@ static void in_flight(void **state)
     struct server s;
     struct link l, again;
 
-    (void)state;
-    server_start(&s, config, menu);
+    begin(&s, *state, config);
     open_with_key(&l, &s, "one");
     send_all(&l, 0, FAULT_STALL);
     send_all(&l, 0, FAULT_STALL);
@@ -220,12 +282,10 @@ static void over_the_end_of_the_daemon(void **state)
     struct server s;
     pid_t pid;
 
-    (void)state;
-    server_start(&s,
-                 "devices: [{backend: cpu, lanes: 1}]\nlimits: {soft_ms: 0, hard_ms: 0}\n"
-                 "batching: {max_age_us: 50000, eager: false}\n",
-                 menu);
-    pid = replayer_start(&s, s.endpoint, "report",
+    begin(&s, *state,
+          "devices: [{backend: cpu, lanes: 1}]\nlimits: {soft_ms: 0, hard_ms: 0}\n"
+          "batching: {max_age_us: 50000, eager: false}\n");
+    pid = replayer_start(&s, route.way == OVER_IPC ? s.endpoint : route.endpoint, "report",
                          (const char *const[]){"--rois", "3000", "--pace", "rate:3000",
                                                "--connections", "2", "--key", NULL});
     for (uint32_t i = 0; i < 2; i++) {
@@ -244,12 +304,17 @@ static void over_the_end_of_the_daemon(void **state)
     server_stop(&s);
 }
 
+#define OVER_ALL(test)                                                                      \
+    cmocka_unit_test_prestate(test, &over_ipc), cmocka_unit_test_prestate(test, &over_tcp), \
+        cmocka_unit_test_prestate(test, &over_curve)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(last_ones_are_remembered), cmocka_unit_test(pending_ones_stay),
-        cmocka_unit_test(the_same_decision_again), cmocka_unit_test(in_flight),
-        cmocka_unit_test(over_the_end_of_the_daemon)};
+        OVER_ALL(the_same_decision_again),          OVER_ALL(in_flight),
+        OVER_ALL(over_the_end_of_the_daemon),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
