@@ -61,6 +61,35 @@ def number_rois(source, target, roi_ids):
         f.write(b"".join(out))
 
 
+def tagged(number, data):
+    """A field of bytes."""
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def slow_roi(rng, n_points, token):
+    """Spacepoints at one phi, from any vertex, seeded for the z-finder alone: pairs grow with their number to the second power."""
+    layers = rng.choices(range(8), k=n_points)
+    z0 = rng.choices([rng.uniform(-150, 150) for _ in range(200)], k=n_points)
+    rho = [40.0 + 60 * layer for layer in layers]
+    z = [at + r * rng.uniform(-1, 1) for at, r in zip(z0, rho)]
+    columns = [struct.pack(f"<{n_points}f", *v) for v in ([0.3] * n_points, rho, z)]
+    points = b"".join(tagged(i + 1, c) for i, c in enumerate(columns)) + tagged(4, bytes(layers))
+    numbers = {1: token, 2: 1, 3: token, 6: 1, 7: 1 << SLOW_SEED}
+    window = {9: 0.3, 10: 0.7, 11: 0.1, 12: -225.0, 13: 225.0}
+    return (b"".join(varint(k << 3) + varint(v) for k, v in numbers.items()) +
+            b"".join(varint(k << 3 | 5) + struct.pack("<f", v) for k, v in window.items()) + tagged(16, points))
+
+
+def slow_rois(source, target, rng, sizes):
+    """An RoI file with the header of another and a slow RoI of each size."""
+    with open(source, "rb") as f:
+        data = f.read()
+    n, at = read_varint(data, 8)
+    records = (tagged(1, slow_roi(rng, size, i + 1)) for i, size in enumerate(sizes))
+    with open(target, "wb") as f:
+        f.write(data[:at + n] + b"".join(varint(len(r)) + r for r in records))
+
+
 CONFIG = """endpoints: ["ipc://{folder}/in", "shm://{folder}/shm"]
 menu: menu.yaml
 state_dir: state
@@ -83,16 +112,21 @@ chains:
   - {{name: c, id: 1, steps: [{{step: f, cuts: [{{value: n, min: 10}}]}}], prescale: 1, streams: [physics]}}
 {chain}"""
 FAULT_ONLY = MENU.format(step="", chain="")
-WITH_KERNELS = MENU.format(step=", {name: z, plugin: zfinder, params: {preset: pure}}",
-                           chain="  - {name: z, id: 2, steps: [{step: z, cuts: [{value: n_vertices, min: 1}]}], prescale: 1, streams: [physics]}\n")
-# Lanes on the CPU, or on two "GPUs" that are lost on command (tests/e2e/fakegpu.c).
-CPU = {"backends": "backends", "devices": "{backend: cpu, lanes: 2}", "menu": FAULT_ONLY}
-GPUS = {"backends": "test-backends", "devices": "{backend: cuda, index: 0, lanes: 1}, {backend: cuda, index: 1, lanes: 1}", "menu": FAULT_ONLY}
+ZFINDER_STEP = ", {name: z, plugin: zfinder, params: {preset: pure}}"
+ZFINDER_CHAIN = "  - {{name: z, id: 2,{seeds} steps: [{{step: z, cuts: [{{value: n_vertices, min: 1}}]}}], prescale: 1, streams: [physics]}}\n"
+WITH_KERNELS = MENU.format(step=ZFINDER_STEP, chain=ZFINDER_CHAIN.format(seeds=""))
+SLOW_SEED = 31  # L1 bit of RoIs for the z-finder beside `fault`
+WITH_SLOW = MENU.format(step=ZFINDER_STEP, chain=ZFINDER_CHAIN.format(seeds=f" seeds: [{SLOW_SEED}],"))
+# Lanes on the CPU, without and with the z-finder, or on two "GPUs" that are lost on command (tests/e2e/fakegpu.c).
+CPU = {"name": "two lanes on the CPU", "backends": "backends", "devices": "{backend: cpu, lanes: 2}", "menu": FAULT_ONLY}
+SLOW = {**CPU, "name": "two lanes on the CPU, and z-finder", "menu": WITH_SLOW}
+GPUS = {"name": "a lane on each of two devices", "backends": "test-backends",
+        "devices": "{backend: cuda, index: 0, lanes: 1}, {backend: cuda, index: 1, lanes: 1}", "menu": FAULT_ONLY}
 
 
 def on(devices):
     """Lanes on devices of this machine, where the RoIs run through the z-finder's kernels as well."""
-    return {"backends": "backends", "devices": devices, "menu": WITH_KERNELS} if devices else CPU
+    return {"name": devices, "backends": "backends", "devices": devices, "menu": WITH_KERNELS} if devices else CPU
 
 
 FOUND = re.compile(rb"(WARNING|ERROR): \w+Sanitizer|runtime error: ")
@@ -319,13 +353,13 @@ class Client:
     """trigreplay: it accounts for each RoI that it sends."""
     count = itertools.count()
 
-    def __init__(self, daemon, name, file, rate, seconds, transport="ipc", more=()):
+    def __init__(self, daemon, name, file, rate, seconds, transport="ipc", more=(), batch=4):
         self.name, self.file = name, file
         self.report = f"{daemon.folder}/reports/{next(self.count)}.json"
         self.rois = max(1, int(rate * seconds))
         self.process = subprocess.Popen(
             [f"{daemon.build}/bin/trigreplay", "run", "--connect", daemon.endpoint(transport), "--file", file, "--rois",
-             str(self.rois), "--pace", f"rate:{rate}", "--connections", "2", "--batch", "4", "--timeout", "60000", "--truth", "none",
+             str(self.rois), "--pace", f"rate:{rate}", "--connections", "2", "--batch", str(batch), "--timeout", "60000", "--truth", "none",
              "--quiet", "--name", name, "--json", self.report, *more],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=daemon.for_clients)
 

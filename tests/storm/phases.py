@@ -16,6 +16,8 @@ import farm
 FAULTS = {"stall": 101, "roi": 102, "submit": 103, "collect": 104, "truncate": 105, "crash": 106, "abort": 107, "exit": 108,
           "no_device": 109, "lie": 110, "hang": 111, "positive": 112, "memory": 113}
 LATE_S = 20  # a busy machine does it by then
+SLOW_SIZES = [8000, 5600, 4000, 262144, 16384]  # spacepoints at one phi; the last two are more than z-finder pairs
+SLOW_RATE = 8  # of such RoIs, 1/s
 
 
 def until(storm, seconds, pause, step):
@@ -93,19 +95,39 @@ def faulty(storm, seconds, words, rate, part=0.1):
     time.sleep(seconds)
 
 
+def faulty_until_the_end(storm, seconds, *how):
+    """The same; until the full rate is back counts from the last of them."""
+    faulty(storm, seconds, *how)
+    if not storm.once:
+        storm.fault()
+
+
 def plugins_fail(storm, seconds):
     """a client's RoIs make the plugin fail, lie and truncate"""
-    faulty(storm, seconds, ["roi", "submit", "collect", "truncate", "lie", "positive", "stall"], 100)
+    faulty_until_the_end(storm, seconds, ["roi", "submit", "collect", "truncate", "lie", "positive", "stall"], 100)
 
 
 def plugins_crash(storm, seconds):
     """a client's RoIs make the plugin crash, abort, exit and lose its device"""
-    faulty(storm, seconds, ["crash", "abort", "exit", "no_device"], 20, 0.3)
+    faulty_until_the_end(storm, seconds, ["crash", "abort", "exit", "no_device"], 20, 0.3)
 
 
 def plugins_hang(storm, seconds):
     """a client's RoIs make the plugin hang for ever"""
-    faulty(storm, seconds, ["hang"], 10, 0.3)
+    faulty_until_the_end(storm, seconds, ["hang"], 10, 0.3)
+
+
+def slow_rois(storm, seconds):
+    """a client's RoIs are the slowest that the z-finder takes: all points at one phi, as many as its limit lets through, and as many as
+    a client may send"""
+    file = f"{storm.folder}/reports/slow.roi"
+    farm.slow_rois(storm.good_file, file, storm.random, SLOW_SIZES)
+    c = farm.Client(storm.daemon, "slow", file, SLOW_RATE, 0.2 if storm.once else seconds, batch=1)
+    storm.clients.append(c)
+    storm.bad.append(c)
+    time.sleep(seconds)
+    storm.finish_bad()
+    storm.fault()
 
 
 def poison_again(storm, seconds):
@@ -374,7 +396,8 @@ def three_at_once(storm, seconds):
         except Exception as e:  # pylint: disable=broad-except
             errors.append(e)
     threads = []
-    for phase in storm.random.sample([p for p in storm.chosen if p in TOGETHER], 3):
+    storm.together = storm.random.sample([p for p in storm.chosen if p in TOGETHER], 3)
+    for phase in storm.together:
         mine = copy.copy(storm)
         mine.random = random.Random(storm.random.getrandbits(64))
         print(f"                     {phase.__name__}", flush=True)
@@ -389,14 +412,15 @@ def three_at_once(storm, seconds):
 
 ALL = [poison_again, workers_killed, workers_stopped, clients_killed, plugins_fail, plugins_crash, plugins_hang, garbage, connections,
        clients_do_not_read, disk_full, disk_hangs, disk_slow, disk_fails, clock_jumps, descriptors_short, memory_short,
-       workers_memory_short, plugin_swapped, log_not_read, reloads, daemon_stopped, daemon_killed, three_at_once, device_lost, devices_lost]
-ON_GPUS = {device_lost, devices_lost}
-# The good client loses no RoI to these: they break other clients, the disk, the clock, the menu, or one device of two.
-SPARES_GOOD = {nothing, clients_killed, garbage, connections, clients_do_not_read, disk_full, disk_hangs, disk_slow, disk_fails,
-               clock_jumps, descriptors_short, memory_short, reloads, plugin_swapped, device_lost}
+       workers_memory_short, plugin_swapped, log_not_read, reloads, daemon_stopped, daemon_killed, three_at_once, slow_rois, device_lost,
+       devices_lost]
+SETUPS = {slow_rois: farm.SLOW, device_lost: farm.GPUS, devices_lost: farm.GPUS}  # others: --devices
+# RoIs of the good client fail only where workers end for a reason outside of their plugin: one that runs alone then looks like the
+# reason.  All devices lost are such a reason too, and beside RoIs that hang some of its own may pass the hard limit.
+MAY_COST_GOOD = {workers_killed, workers_stopped, log_not_read, devices_lost}
 OTHER_CLIENTS = {clients_killed, garbage, connections, clients_do_not_read}
 # With `isolation: thread` a plugin that ends or hangs is the daemon's end.
 NEEDS_PROCESSES = {poison_again, workers_killed, workers_stopped, plugins_crash, plugins_hang, workers_memory_short, plugin_swapped,
-                   log_not_read, daemon_killed, three_at_once, device_lost, devices_lost}
+                   log_not_read, daemon_killed, three_at_once, slow_rois, device_lost, devices_lost}
 TOGETHER = {workers_killed, workers_stopped, clients_killed, plugins_fail, plugins_crash, garbage, connections, clients_do_not_read,
             clock_jumps, log_not_read, reloads, daemon_stopped, disk_slow}

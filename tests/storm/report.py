@@ -10,6 +10,8 @@ import time
 
 import phases
 
+ROUNDS_LEAST = 3  # for a median: a machine may be busy with something else
+
 
 class Phase:
     """The sums of all rounds of one phase; a few numbers for each round, so that a storm of hours stays small."""
@@ -54,6 +56,12 @@ class Report:
 
     def undisturbed(self):
         return statistics.median(self.phases["nothing"].part or [1])
+
+    def slowed(self):
+        """Findings: phases that break other clients only, in which the good one had less than 0.9 of its undisturbed rate."""
+        parts = {p.__name__: self.phases[p.__name__].part for p in phases.OTHER_CLIENTS if p.__name__ in self.phases}
+        return [(name, f"{statistics.median(part) / self.undisturbed():.2f} of the undisturbed rate")
+                for name, part in parts.items() if len(part) >= ROUNDS_LEAST and statistics.median(part) < 0.9 * self.undisturbed()]
 
     def lines(self):
         """The report for people, as Markdown."""
