@@ -126,7 +126,6 @@ def slow_rois(storm, seconds):
     storm.clients.append(c)
     storm.bad.append(c)
     time.sleep(seconds)
-    storm.finish_bad()
     storm.fault()
 
 
