@@ -278,7 +278,7 @@ static void in_flight(void **state)
 /* kill -9 of the daemon under load: the next one decides what the first one had, marked. */
 static void over_the_end_of_the_daemon(void **state)
 {
-    const struct timespec while_it_runs = {.tv_nsec = 300000000};
+    const struct timespec while_it_runs = {.tv_nsec = 300000000}, look = {.tv_nsec = 5000000};
     struct server s;
     pid_t pid;
 
@@ -289,6 +289,8 @@ static void over_the_end_of_the_daemon(void **state)
                          (const char *const[]){"--rois", "3000", "--pace", "rate:3000",
                                                "--connections", "2", "--key", NULL});
     for (uint32_t i = 0; i < 2; i++) {
+        while (server_counter(&s, "received") == 0) /* a busy machine takes long to connect */
+            nanosleep(&look, NULL);
         nanosleep(&while_it_runs, NULL);
         assert_int_equal(server_end(&s, SIGKILL, 20), 128 + SIGKILL);
         server_spawn(&s);
