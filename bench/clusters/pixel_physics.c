@@ -20,7 +20,7 @@ struct physics {
     struct tally tally;
 };
 
-static void fail(const char *what)
+__attribute__((noreturn)) static void fail(const char *what)
 {
     fprintf(stderr, "pixel_physics: %s failed\n", what);
     exit(1);
