@@ -95,7 +95,8 @@ static void a_stalled_plugin(void **state)
     uint8_t result;
 
     (void)state;
-    snprintf(limits, sizeof limits, "%slimits: {soft_ms: 50, hard_ms: 150}\n", config);
+    snprintf(limits, sizeof limits,
+             "%slimits: {soft_ms: 50, hard_ms: 150}\nworkers: {hang_ms: 10000}\n", config);
     server_start(&s, limits, menu);
     link_open(&l, &s);
     link_hello(&l, "faults", 0);
