@@ -516,3 +516,10 @@ void roifile_close(struct roifile_reader *r)
     free(r->block);
     free(r);
 }
+
+const char *roifile_why(int error)
+{
+    return error == -EBADMSG   ? "it is no RoI file, or it is damaged"
+           : error == -ENODATA ? "it holds no complete RoI"
+                               : strerror(-error);
+}

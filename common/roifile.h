@@ -44,4 +44,7 @@ void roifile_rewind(struct roifile_reader *r);
  * readable all the same. */
 int roifile_totals(struct roifile_reader *r, uint64_t *ret_records, uint64_t *ret_rois);
 void roifile_close(struct roifile_reader *r);
+
+/* What an error of these functions, or of RoIs read from a file, says to a user; static. */
+const char *roifile_why(int error);
 #endif

@@ -2,12 +2,16 @@
 """What the plots of the docs share: one style (mplhep's, with the project's size of text), SVG files that do not change
 without reason, lines of results files, axes zoomed to where the values are, and saving."""
 import json
+import sys
 
-import matplotlib
+try:
+    import matplotlib
+    import mplhep
+except ImportError as e:
+    sys.exit(f"plots need matplotlib and mplhep ({e}): pip install mplhep")
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402
-import mplhep  # noqa: E402
 
 mplhep.style.use(mplhep.style.ATLAS)
 plt.rcParams.update({"svg.hashsalt": "trigd", "svg.fonttype": "path", "font.family": "DejaVu Sans", "font.size": 9,

@@ -16,6 +16,9 @@ int command_line_end(struct command_line *o, const struct arg_program *program, 
         o->config = o->check;
     if (o->config && !words)
         return -1;
+    if (words)
+        fprintf(stderr, "%s: --config or --check names the file; other words are not allowed\n",
+                program->name);
     args_print_usage(program, stderr);
     return EXIT_USAGE;
 }

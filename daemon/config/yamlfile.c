@@ -180,11 +180,13 @@ static int load_doc(struct yamlfile *f)
     size_t line;
     int r = 0;
 
-    if (!in) {
+    if (!in || (ungetc(getc(in), in) == EOF && ferror(in))) { /* a folder opens, and is not read */
         r = -errno;
-        snprintf(first_problem, sizeof first_problem, "%.400s: %s", f->path, strerror(errno));
+        if (in)
+            fclose(in);
+        snprintf(first_problem, sizeof first_problem, "%.400s: %s", f->path, strerror(-r));
         log_error("config", "cannot read a file", "file=\"%s\" error=\"%s\"", f->path,
-                  strerror(errno));
+                  strerror(-r));
         return r;
     }
     if (!yaml_parser_initialize(&parser)) {

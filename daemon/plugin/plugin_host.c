@@ -127,7 +127,9 @@ static int load_here(struct plugin_host *h, int fd, struct entry *e, const struc
     int r = -EINVAL;
 
     if (!so) {
-        snprintf(why, bytes, "%s", dlerror());
+        const char *told = dlerror(), *behind = strstr(told, ": "); /* the name of the copy */
+
+        snprintf(why, bytes, "%s", behind ? behind + 2 : told);
         close(fd);
         free(e);
         return -EINVAL;

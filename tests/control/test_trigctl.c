@@ -215,6 +215,8 @@ static void test_wrong_use(void **state)
         {"check-plugin --seed x plugins/example.so", "--seed \"x\": a whole number", 2},
         {"check-plugin --backends /nowhere plugins/example.so", "nothing was checked", 1},
         {"--socket /nowhere/s show info", "no daemon answers on \"/nowhere/s\"", 69},
+        {"''", "the command is empty", 2},
+        {"check-plugin /etc/passwd", "/etc/passwd cannot be used: invalid ELF header", 1},
         {"'show\ninfo'", "a command is one line", 2},
     };
 

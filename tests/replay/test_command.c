@@ -117,9 +117,11 @@ static void wrong_usage_gets_a_sentence(void **state)
     assert_int_equal(finish(p, start(p, (const char *const[]){NULL})), 2);
     wants(p, "usage:");
     assert_int_equal(RUN(p, "dance"), 2);
-    wants(p, "run, generate, import, export, show, reproduce or resend is wanted");
+    wants(p, "there is no command \"dance\"; --help lists them");
     assert_int_equal(RUN(p, "run"), 2);
     wants(p, "--connect");
+    assert_int_equal(RUN(p, "run", "--connect", "ipc://x", "more"), 2);
+    wants(p, "run takes options only, not \"more\"");
     assert_int_equal(RUN(p, "run", "--connect", "ipc://x", "--rois", "many"), 2);
     wants(p, "--rois \"many\": a whole number from 1 to");
     assert_int_equal(RUN(p, "run", "--connect", "ipc://x", "--batch", "257"), 2);
@@ -135,6 +137,11 @@ static void wrong_usage_gets_a_sentence(void **state)
     assert_int_equal(RUN(p, "show"), 2);
     assert_int_equal(RUN(p, "show", p->folder), 3);
     wants(p, "Is a directory");
+    assert_int_equal(RUN(p, "show", "/etc/passwd"), 3);
+    wants(p, "cannot read /etc/passwd: it is no RoI file, or it is damaged");
+    /* before the first RoI is sent */
+    assert_int_equal(RUN(p, "run", "--connect", "ipc://x", "--json", "/nonexistent/report"), 3);
+    wants(p, "cannot write /nonexistent/report: No such file");
 }
 
 static void a_daemon_that_is_not_there_is_told(void **state)

@@ -57,7 +57,7 @@ def main() -> None:
         made_up = check(*given, "--backend", "cpu")
         expect(made_up.returncode == 1 and "status FAILED for an RoI that is allowed" in made_up.stdout, made_up)
         none = check(*given, "--file", folder / "none.roi")
-        expect(none.returncode == 1, none)
+        expect(none.returncode == 2 and "none.roi: No such file or directory" in none.stderr, none)
         other = folder / "other.roi"
         subprocess.run([BIN / "trigreplay", "generate", "--rois", "3", "--out", other], check=True,
                        stdout=subprocess.DEVNULL)

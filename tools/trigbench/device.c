@@ -75,7 +75,14 @@ static int open_device(struct bench *b, const struct arguments *a)
         return r;
     r = backends_device(b->algo.backends, name, index, &b->device);
     if (r < 0) {
-        fprintf(stderr, "trigbench: no device %s:%u here: %s\n", name, index, strerror(-r));
+        fprintf(stderr, "trigbench: there is no device %s:%u; there are", name, index);
+        for (uint32_t i = 0, n; i < backends_count(b->algo.backends); i++) {
+            const char *backend = backends_name(b->algo.backends, i, &n);
+
+            for (uint32_t k = 0; k < n; k++)
+                fprintf(stderr, " %s:%u", backend, k);
+        }
+        fputc('\n', stderr);
         return r;
     }
     trg_device_info(b->device, &b->info);

@@ -191,6 +191,8 @@ static int read_file(struct reading *t)
         r = wire_decoder_new(&limits, &t->decoder);
     if (r == 0)
         r = take_all(t, file);
+    if (r < 0 && !t->why[0])
+        no(t, roifile_why(r));
     wire_decoder_free(t->decoder);
     if (file)
         roifile_close(file);

@@ -101,7 +101,7 @@ static int read_event(const char *path, struct search *s)
     int r = roifile_open(path, &file);
 
     if (r < 0) {
-        fprintf(stderr, "trigctl: cannot read %s: %s\n", path, strerror(-r));
+        fprintf(stderr, "trigctl: cannot read %s: %s\n", path, roifile_why(r));
         return r;
     }
     take_declarations(roifile_header(file));

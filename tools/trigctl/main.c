@@ -149,8 +149,10 @@ static const char *socket_path(const struct options *o)
     return path;
 }
 
-static int tell_failure(const char *path, int r)
+static int tell_failure(const struct options *o, int r)
 {
+    const char *path = socket_path(o), *daemon = o->farm ? "trigsup" : "trigd";
+
     if (r == -EBADMSG)
         fprintf(stderr,
                 "trigctl: what answers at \"%s\" does not know `show rates`: it is no trigd or "
@@ -158,9 +160,9 @@ static int tell_failure(const char *path, int r)
                 path);
     else if (r == -ENOENT || r == -ECONNREFUSED)
         fprintf(stderr,
-                "trigctl: no daemon answers on \"%s\" (%s); is trigd running, and is this its "
+                "trigctl: no daemon answers on \"%s\" (%s); is %s running, and is this its "
                 "control.socket?  --socket names another\n",
-                path, strerror(-r));
+                path, strerror(-r), daemon);
     else if (r == -ETIMEDOUT)
         fprintf(stderr, "trigctl: the daemon at \"%s\" gave no answer within %d s\n", path,
                 TIMEOUT_S);
@@ -191,27 +193,28 @@ static bool is_file_command(const char *word)
 
 static int ask(const struct options *o, int n_words, char **words)
 {
-    const char *path = socket_path(o);
     char line[LINE_BYTES] = "", file[PATH_MAX], *answer = NULL;
     size_t n = 0;
     int r;
 
     if (n_words == 2 && is_file_command(words[0]) && realpath(words[1], file))
         words[1] = file; /* the daemon has another working folder */
-    for (int i = 0; i < n_words + o->json + o->now && n < sizeof line; i++)
-        n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", i ? " " : "",
-                              i < n_words ? words[i]
-                              : o->json   ? "json"
-                                          : "now");
-    if (o->at && n < sizeof line)
-        n += (size_t)snprintf(line + n, sizeof line - n, " at %s", o->at);
+    for (int i = 0; i < n_words && n < sizeof line; i++)
+        n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", i ? " " : "", words[i]);
+    if (n < sizeof line)
+        n += (size_t)snprintf(line + n, sizeof line - n, "%s%s%s%s", o->json ? " json" : "",
+                              o->now ? " now" : "", o->at ? " at " : "", o->at ? o->at : "");
     if (n >= sizeof line || strpbrk(line, "\r\n")) {
         fprintf(stderr, "trigctl: a command is one line of at most %d bytes\n", LINE_BYTES - 1);
         return EXIT_USAGE;
     }
-    r = talk(path, line, TIMEOUT_S, &answer);
+    if (!line[strspn(line, " ")]) {
+        fprintf(stderr, "trigctl: the command is empty; `trigctl help` lists them\n");
+        return EXIT_USAGE;
+    }
+    r = talk(socket_path(o), line, TIMEOUT_S, &answer);
     if (r < 0)
-        return tell_failure(path, r);
+        return tell_failure(o, r);
     r = talk_is_error(answer) ? EXIT_ERROR : EXIT_GOOD;
     if (r == EXIT_GOOD && !strcmp(words[0], "dump"))
         print_file(answer);
@@ -230,7 +233,7 @@ static int watch_it(const struct options *o, int n_words)
         return EXIT_USAGE;
     }
     r = top_run(socket_path(o), o->once, TIMEOUT_S);
-    return r < 0 ? tell_failure(socket_path(o), r) : EXIT_GOOD;
+    return r < 0 ? tell_failure(o, r) : EXIT_GOOD;
 }
 
 /* ---------------------------------------------------------------- plugins, without a daemon */

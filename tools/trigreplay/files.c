@@ -255,7 +255,7 @@ int files_show(const char *path, FILE *out)
     int r = roifile_open(path, &file), has_index;
 
     if (r < 0) {
-        fprintf(stderr, "trigreplay: cannot read %s: %s\n", path, strerror(-r));
+        fprintf(stderr, "trigreplay: cannot read %s: %s\n", path, roifile_why(r));
         return r;
     }
     show_header(roifile_header(file), out);

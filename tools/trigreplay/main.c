@@ -17,6 +17,7 @@
 #include "replay.h"
 #include "reproduce.h"
 #include "resend.h"
+#include "roifile.h"
 #include "shm.h"
 #include "wire.h"
 
@@ -310,24 +311,54 @@ static void parse(int argc, char **argv, struct arguments *a)
     a->rest = argv + 2;
 }
 
-static int run(const struct replay_options *o)
+/* Whether words stand behind a command that takes none; says so. */
+static bool has_words(const struct arguments *a)
 {
+    if (a->n_rest)
+        fprintf(stderr, "trigreplay: %s takes options only, not \"%s\"\n", a->command, a->rest[0]);
+    return a->n_rest > 0;
+}
+
+/* The report as JSON, in a file that was opened before the run, so that no run is lost to a wrong
+ * path; closes it. */
+static int write_json(const struct replay_options *o, const struct replay_result *result, FILE *f)
+{
+    report_json(o, result, f);
+    if (fclose(f) == 0)
+        return 0;
+    fprintf(stderr, "trigreplay: cannot write %s: %s\n", o->json, strerror(errno));
+    return -EIO;
+}
+
+static int run(const struct arguments *a)
+{
+    const struct replay_options *o = &a->o;
     struct replay_result result;
+    FILE *json = NULL;
     int r;
 
+    if (has_words(a))
+        return EXIT_USAGE;
     if (!o->endpoint) {
         fprintf(stderr, "trigreplay: run wants --connect ENDPOINT\n");
         return EXIT_USAGE;
     }
+    if (o->json && !(json = fopen(o->json, "w"))) {
+        fprintf(stderr, "trigreplay: cannot write %s: %s\n", o->json, strerror(errno));
+        return EXIT_FAILED;
+    }
     signal(SIGINT, on_signal);
     signal(SIGTERM, on_signal);
     r = replay_run(o, &result);
-    if (r < 0)
+    if (r < 0) {
+        if (json)
+            fclose(json);
         return EXIT_FAILED;
+    }
     if (!o->quiet)
         report_print(o, &result, stdout);
-    if (o->json && report_json(o, &result) < 0)
-        r = -EIO;
+    if (json)
+        r = write_json(o, &result, json);
     if (!replay_is_whole(&result)) {
         fprintf(stderr,
                 "trigreplay: %llu RoIs were lost, %llu events, %llu not taken, %llu not sent; "
@@ -343,6 +374,8 @@ static int run(const struct replay_options *o)
 
 static int generate(const struct arguments *a)
 {
+    if (has_words(a))
+        return EXIT_USAGE;
     if (!a->out) {
         fprintf(stderr, "trigreplay: generate wants --out FILE\n");
         return EXIT_USAGE;
@@ -391,7 +424,7 @@ static int resend_file(const struct arguments *a)
     r = resend(a->o.endpoint, a->rest[0],
                &(struct resending){.answer_ms = a->o.timeout_ms, .window = 1});
     if (r < 0)
-        fprintf(stderr, "trigreplay: cannot send %s: %s\n", a->rest[0], strerror(-r));
+        fprintf(stderr, "trigreplay: cannot send %s: %s\n", a->rest[0], roifile_why(r));
     return r < 0 ? EXIT_FAILED : 0;
 }
 
@@ -464,22 +497,14 @@ int main(int argc, char **argv)
                                 .seed = (uint64_t)time(NULL)},
                           .volume = {.edge = BRICKS_EDGE}};
 
+    int (*const functions[])(const struct arguments *a) = {/* in the order of `commands` */
+                                                           run,  generate,  import,     export,
+                                                           show, run_again, resend_file};
+
     parse(argc, argv, &a);
-    if (!strcmp(a.command, "run"))
-        return run(&a.o);
-    if (!strcmp(a.command, "generate"))
-        return generate(&a);
-    if (!strcmp(a.command, "show"))
-        return show(&a);
-    if (!strcmp(a.command, "import"))
-        return import(&a);
-    if (!strcmp(a.command, "export"))
-        return export(&a);
-    if (!strcmp(a.command, "reproduce"))
-        return run_again(&a);
-    if (!strcmp(a.command, "resend"))
-        return resend_file(&a);
-    fprintf(stderr,
-            "trigreplay: run, generate, import, export, show, reproduce or resend is wanted\n");
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (!strcmp(a.command, commands[i].name))
+            return functions[i](&a);
+    fprintf(stderr, "trigreplay: there is no command \"%s\"; --help lists them\n", a.command);
     return EXIT_USAGE;
 }

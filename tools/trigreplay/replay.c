@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "decisions.h"
 #include "pace.h"
+#include "roifile.h"
 #include "shm.h"
 
 #define CONNECTIONS_MAX    1024u
@@ -286,7 +287,7 @@ static int open_source(const struct replay_options *o, struct source *ret_source
                     o->event_rois);
     }
     if (r < 0 && o->file)
-        fprintf(stderr, "trigreplay: cannot read RoIs from %s: %s\n", o->file, strerror(-r));
+        fprintf(stderr, "trigreplay: cannot read RoIs from %s: %s\n", o->file, roifile_why(r));
     else if (r == -EINVAL)
         fprintf(stderr, "trigreplay: there is no preset \"%s\"; see trigreplay --help\n",
                 o->preset);

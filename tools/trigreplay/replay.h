@@ -48,5 +48,5 @@ void replay_result_fini(struct replay_result *r);
 /* Whether every RoI had exactly one answer. */
 bool replay_is_whole(const struct replay_result *r);
 void report_print(const struct replay_options *o, const struct replay_result *r, FILE *out);
-int report_json(const struct replay_options *o, const struct replay_result *r);
+void report_json(const struct replay_options *o, const struct replay_result *r, FILE *out);
 #endif

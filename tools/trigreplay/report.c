@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "replay.h"
@@ -113,7 +111,7 @@ static void json_names(FILE *out, const char *key, char *const *names, const uin
     putc('}', out);
 }
 
-int report_json(const struct replay_options *o, const struct replay_result *r)
+void report_json(const struct replay_options *o, const struct replay_result *r, FILE *out)
 {
     const struct tally *t = &r->sum;
     const struct {
@@ -144,14 +142,7 @@ int report_json(const struct replay_options *o, const struct replay_result *r)
                 {"to_nodes", t->to_nodes},
                 {"with_truth", t->with_truth},
                 {"within_1mm", t->within_1mm}};
-    FILE *out = fopen(o->json, "w");
 
-    if (!out) {
-        int e = -errno;
-
-        fprintf(stderr, "trigreplay: cannot write %s: %s\n", o->json, strerror(errno));
-        return e;
-    }
     fputs("{\"source\":", out);
     json_string(out, o->file ? o->file : o->preset);
     fputs(",\"pace\":", out);
@@ -180,5 +171,4 @@ int report_json(const struct replay_options *o, const struct replay_result *r)
     json_names(out, "chains", r->chains, t->chain, r->n_chains);
     json_names(out, "streams", r->streams, t->stream, r->n_streams);
     fputs("}\n", out);
-    return fclose(out) ? -errno : 0;
 }

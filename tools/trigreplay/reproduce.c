@@ -108,6 +108,8 @@ static int start(struct scratch *s, const struct reproduce_files *with)
         if (waitpid(s->daemon, NULL, WNOHANG) == s->daemon) {
             s->daemon = 0;
             print_log(s);
+            fprintf(stderr,
+                    "trigreplay: trigd does not start with these files; its log is above\n");
             return -ECHILD;
         }
         nanosleep(&look, NULL);
@@ -431,9 +433,9 @@ int reproduce(const char *file, const struct reproduce_files *with)
     if (!mkdtemp(s.folder))
         return -errno;
     r = run(&s, file, with);
-    if (r < 0)
+    if (r < 0 && r != -ECHILD) /* that was told */
         fprintf(stderr, "trigreplay: cannot replay %s with %s: %s\n", file, with->config,
-                strerror(-r));
+                roifile_why(r));
     if (folder_remove(s.folder) < 0)
         fprintf(stderr, "trigreplay: cannot remove %s\n", s.folder);
     return r;

@@ -270,6 +270,8 @@ static int label(const struct options *o)
     if (r == 0) {
         printf("model       %s %016" PRIx64 "\n", model.name, model.hash);
         r = run(o, &job);
+        if (r < 0)
+            fprintf(stderr, "trigvoxels: %s cannot be labelled: %s\n", o->volume, strerror(-r));
     }
     if (job.labels)
         munmap(job.labels, bytes);
@@ -289,8 +291,5 @@ int main(int argc, char **argv)
     r = parse(&o, argc, argv);
     if (r >= 0)
         return r;
-    r = label(&o);
-    if (r < 0)
-        fprintf(stderr, "trigvoxels: failed: %s\n", strerror(-r));
-    return r < 0;
+    return label(&o) < 0;
 }
