@@ -20,6 +20,8 @@ struct log_site {
     _Atomic uint32_t lines, suppressed;
 };
 
+#define LOG_NOTHING ((enum trg_level) - 1) /* below all levels */
+
 /* The lowest level printed; log_level_parse gives -EINVAL for a word that is none of
  * error warn info debug. */
 void log_set_level(enum trg_level level);

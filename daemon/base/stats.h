@@ -110,7 +110,8 @@
     X(overlapped, counter, "batches submitted while another was in flight")                \
     X(pulled, counter, "batches whose values the device read from clients' memory itself") \
     X(gathered, counter, "batches of socket messages that a gather thread laid out")       \
-    X(in_flight, gauge, "batches in flight")
+    X(in_flight, gauge, "batches in flight")                                               \
+    X(is_down, gauge, "1 while it takes no batches")
 
 #define STATS_WORKER(X)                                                        \
     X(pid, gauge, "process; 0: threads of the daemon, or it is down")          \

@@ -178,10 +178,7 @@ static int make_lane(const struct engine_setup *setup, struct generation *g, uin
     affinity_leave(setup->affinity);
     if (r < 0 && !ret_lanes[0]->worker)
         return r;
-    if (r < 0)
-        log_error("engine", "a lane is not up", "lane=\"%s\" error=\"%s\"",
-                  ret_lanes[0]->s.stats->name, strerror(-r));
-    else
+    if (r == 0)
         log_debug("engine", "lane opened", "lane=\"%s\" core=%d", ret_lanes[0]->s.stats->name,
                   at->at.unit);
     g->n_warm += r == 0 && at->device->warm_up;

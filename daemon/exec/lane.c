@@ -444,6 +444,7 @@ void lane_restart(struct lane *l)
     atomic_store(&l->load.expected_ns, 0);
     atomic_store(&l->load.submitted, 0);
     stats_set(&l->s.stats->in_flight, 0);
+    atomic_store(&l->is_idle, false);
     l->is_up = true;
 }
 

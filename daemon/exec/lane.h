@@ -99,6 +99,10 @@ struct lane {
     struct lane **sibling;   /* [n_shards]: of each shard, at the same runner; this one too */
     struct lane_load load;   /* published for the others */
     bool is_retry;           /* runs again what failed elsewhere */
+    _Atomic bool is_open;    /* its runner is; the worker's word, as is */
+    _Atomic bool is_out;     /* it is not for a second or more, */
+    _Atomic bool is_idle;    /* the shard's: it is down and no batch is out, */
+    _Atomic int failed;      /* and why the shard has closed it (worker_close_lane) */
     bool is_up;              /* takes batches */
     uint32_t failures;       /* batches that failed since the last good one */
     uint64_t rests_until_ns; /* down until then; 0: until its worker is back */

@@ -42,7 +42,8 @@ static int open_all(struct worker *w)
             return -ENOMEM;
     }
     w->stop_fd = eventfd(0, EFD_CLOEXEC);
-    if (w->stop_fd < 0)
+    w->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (w->stop_fd < 0 || w->wake_fd < 0)
         return -errno;
     w->process.stop_fd[0] = w->base.opening->told_fd;
     w->process.stop_fd[1] = w->base.opening->cancel_fd;
@@ -63,7 +64,7 @@ int worker_open(const struct worker_base *base, const struct worker_setup *setup
     snprintf(w->backend, sizeof w->backend, "%s", setup->backend);
     w->index = setup->index;
     w->is_retry = setup->is_retry;
-    w->stop_fd = -1;
+    w->stop_fd = w->wake_fd = -1;
     child_init(&w->process.child);
     pthread_mutex_init(&w->lock, NULL);
     w->stats = stats_worker_get(base->shard[0].stats, setup->name);
@@ -115,6 +116,8 @@ void worker_close(struct worker *w)
     }
     if (w->stop_fd >= 0)
         close(w->stop_fd);
+    if (w->wake_fd >= 0)
+        close(w->wake_fd);
     pthread_mutex_destroy(&w->lock);
     if (w->stats)
         stats_worker_put(w->stats);
@@ -203,6 +206,18 @@ int worker_kill(struct worker *w, const char *why)
     return r;
 }
 
+int worker_close_lane(struct worker *w, struct lane *l, int error)
+{
+    const uint64_t one = 1;
+
+    if (!w->base.is_process || w->is_retry || !w->info.is_host)
+        return -ENOTSUP;
+    for (uint32_t i = 0; i < w->base.n_shards; i++)
+        atomic_store(&l->sibling[i]->is_open, false);
+    atomic_store(&l->failed, error);
+    return write(w->wake_fd, &one, sizeof one) < 0 && errno != EAGAIN ? -errno : 0;
+}
+
 void worker_count_hang(struct worker *w)
 {
     atomic_fetch_add_explicit(&w->stats->hangs, 1, memory_order_relaxed);
@@ -232,6 +247,11 @@ enum worker_news worker_news(const struct worker *w, uint32_t shard)
 void worker_emptied(struct worker *w, uint32_t shard)
 {
     atomic_store(&w->part[shard].emptied, atomic_load(&w->deaths));
+}
+
+bool worker_serves(const struct worker *w, uint32_t shard)
+{
+    return !worker_is_down(w) && worker_news(w, shard) == WORKER_NO_NEWS;
 }
 
 bool worker_take(struct worker *w, uint32_t shard)

@@ -62,9 +62,9 @@ int worker_open(const struct worker_base *base, const struct worker_setup *setup
 void worker_close(struct worker *w);
 
 /* Gives it a lane of each shard: opens their runner, on the cores that the calling thread is bound
- * to.  The lanes are up when this returns 0, and get their batches there.  On failure they stay
- * with the worker, down, and a process tries again after a pause; but without memory for them they
- * have no worker. */
+ * to.  The lanes are up when this returns 0, and get their batches there.  On failure (logged) they
+ * stay with the worker, down; a process goes on with the others and tries them again after pauses.
+ * But without memory for them they have no worker. */
 int worker_add(struct worker *w, struct lane *const *lanes);
 /* From now on the watcher restarts it. */
 int worker_watch(struct worker *w);
@@ -91,6 +91,9 @@ int worker_cpu_ns(struct worker *w, uint64_t *ret_ns);
 /* Ends the process at once; its watcher sees it.  Without a process nothing happens: -ENOTSUP.
  * -EALREADY: it is down, or ending. */
 int worker_kill(struct worker *w, const char *why);
+/* A lane of it is of no use any more, the others are: no shard gives it a batch, and it is opened
+ * again when all have theirs back.  -ENOTSUP: the worker has to be ended, or has no process. */
+int worker_close_lane(struct worker *w, struct lane *l, int error);
 void worker_count_hang(struct worker *w); /* why it was killed */
 /* How its last process ended, as waitpid says, and whether worker_kill did it. */
 int worker_last_end(const struct worker *w, bool *ret_was_ended);
@@ -100,7 +103,10 @@ void worker_excuse(struct worker *w);
 enum worker_news worker_news(const struct worker *w, uint32_t shard);
 /* It died, and nothing of this shard refers to its lanes any more. */
 void worker_emptied(struct worker *w, uint32_t shard);
-/* It is back: takes it into service; the caller restarts its lanes.  False: it is gone again. */
+/* Whether it runs, and the shard knows. */
+bool worker_serves(const struct worker *w, uint32_t shard);
+/* It is back: takes it into service; the caller restarts lanes that are open.  False: it is gone
+ * again. */
 bool worker_take(struct worker *w, uint32_t shard);
 /* Lets the process map the memory of a client before a batch names it.  -EAGAIN: not now. */
 int worker_share(struct worker *w, uint32_t shard, uint32_t number);

@@ -15,8 +15,14 @@
 
 struct worker_lane { /* one runner */
     struct lane *lane[SHARDS_MAX];
-    struct worker_lane_message *asked;     /* of a process: what opens it again */
-    struct runner *runner;                 /* of threads */
+    struct worker_lane_message *asked; /* of a process: what opens it again */
+    int error;               /* why it is aside: the process runs without it; 0: it is not */
+    uint32_t ends;           /* of the process while it was opened, in a row */
+    uint32_t pause_ms;       /* the last one before it was tried again */
+    uint64_t again_ns;       /* when it is tried again */
+    uint64_t opened_ns;      /* the last time, */
+    uint64_t batches_before; /* and what it was through with then */
+    struct runner *runner;   /* of threads */
     struct runner_shard shard[SHARDS_MAX]; /* the same */
 };
 
@@ -53,7 +59,9 @@ struct worker {
     _Atomic bool is_excused;   /* an RoI was the reason of a death since the one before */
     uint64_t started_ns;
     uint64_t batches_before; /* what its lanes were through with when it started */
+    int said;                /* why it could not be started again, as far as was logged */
     int stop_fd;
+    int wake_fd; /* dispatch has closed a lane */
     pthread_t watcher;
     bool has_watcher;
 };
@@ -69,6 +77,16 @@ static inline bool worker_is_down(const struct worker *w)
 uint64_t worker_batches(const struct worker *w);
 /* Starts the process, or takes the spare; waits until it has opened the device. */
 int worker_start_process(struct worker *w);
+/* The same, and opens its lanes, but for those that are put aside.  One under which the process
+ * ends twice in a row is, and with it those of its step; the process is started again each time. */
+int worker_bring_up(struct worker *w);
+/* Its process has ended. */
+void worker_lanes_shut(struct worker *w);
+/* When worker_lanes_try has to be called, for poll; -1: not before dispatch writes wake_fd. */
+int worker_lanes_due_ms(const struct worker *w);
+/* Puts lanes aside that dispatch has closed, and tries those again whose pause is over: first each
+ * in a process of its own, since it may end it, then in that of the others. */
+void worker_lanes_try(struct worker *w);
 
 /* ---- worker_watch.c ---- */
 

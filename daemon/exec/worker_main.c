@@ -58,7 +58,7 @@ static int open_backend(struct worker_side *w)
 {
     int r;
 
-    log_set_level((enum trg_level)w->setup.log_level);
+    log_set_level(w->setup.is_quiet ? LOG_NOTHING : (enum trg_level)w->setup.log_level);
     log_set_format((enum log_format)w->setup.log_format);
     w->host = (struct trg_host){
         .size = sizeof w->host, .ctx = w, .log = log_of_plugins, .cache_dir = w->setup.cache_dir};
@@ -231,6 +231,26 @@ static int add_lane(struct worker_side *w, const struct worker_lane_message *m, 
     return 0;
 }
 
+/* One of that name that is there is closed: the front has no batch in it. */
+static int add_or_replace(struct worker_side *w, const struct worker_lane_message *m,
+                          const int *fds)
+{
+    uint32_t i = 0;
+    int r;
+
+    while (i < w->n_lanes && strcmp(w->lane[i]->name, m->name) != 0)
+        i++;
+    if (i < w->n_lanes) {
+        free_lane(w->lane[i]);
+        w->lane[i] = w->lane[--w->n_lanes];
+    }
+    if (m->is_quiet)
+        log_set_level(LOG_NOTHING);
+    r = add_lane(w, m, fds);
+    log_set_level((enum trg_level)w->setup.log_level);
+    return r;
+}
+
 /* ---------------------------------------------------------------- serving */
 
 static void answer(const struct worker_answer *a)
@@ -261,10 +281,11 @@ static void serve_one(struct worker_side *w, const struct worker_message *m, int
         if (a.result == 0) {
             a.result = sandbox_limit_memory(w->setup.memory_mbytes);
         }
+        log_set_level((enum trg_level)w->setup.log_level);
         answer(&a);
         break;
     case WORKER_LANE:
-        a.result = add_lane(w, &m->lane, fds);
+        a.result = add_or_replace(w, &m->lane, fds);
         answer(&a);
         break;
     case WORKER_REGION:

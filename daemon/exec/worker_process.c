@@ -122,6 +122,7 @@ int worker_process_begin(struct worker_process *p, const struct worker_base *bas
     }
     if (r >= 0) {
         describe(base, backend, index, &m.setup);
+        m.setup.is_quiet = p->is_quiet;
         r = send_request(p, &m, fds[0], 3 * n);
     }
     while (n-- > 0)
@@ -213,6 +214,7 @@ int worker_process_lane(struct worker_process *p, struct lane *const *lanes, uin
         return -ENOMEM;
     m->request = WORKER_LANE;
     m->lane = *message;
+    m->lane.is_quiet = p->is_quiet;
     for (uint32_t i = 0; i < n_shards; i++) {
         lane_reset_conditions(lanes[i]);
         fds[n_fds++] = lanes[i]->fd;
@@ -222,7 +224,7 @@ int worker_process_lane(struct worker_process *p, struct lane *const *lanes, uin
     notify_starting(OPEN_MS / 1000);
     r = ask(p, m, fds, n_fds, &answer);
     free(m);
-    if (r == -EOWNERDEAD)
+    if (r == -EOWNERDEAD && !p->is_quiet)
         log_error("worker", "a worker ended while it opened a lane", "lane=\"%s\" plugin=\"%s\"",
                   message->name, message->step[0].plugin);
     return r < 0 ? r : answer.result;

@@ -11,6 +11,8 @@
 struct worker_process {
     struct child child;
     uint32_t n_starts;
+    bool
+        is_quiet; /* logs nothing until the device is open, nor of the lanes that it is asked for */
     int stop_fd[3]; /* one of them is readable: no answer is waited for; -1: none */
 };
 

@@ -32,18 +32,24 @@ static bool sleep_or_stop(const struct worker *w, int ms)
     return poll(&p, 1, ms) > 0;
 }
 
-/* Waits for the end of the process; whether the watcher is to stop before. */
+/* Waits for the end of the process, and tries lanes meanwhile that are aside; whether the watcher
+ * is to stop before. */
 static bool await_end(struct worker *w)
 {
-    struct pollfd p[3] = {{.fd = w->stop_fd, .events = POLLIN},
-                          {.fd = w->process.child.pidfd, .events = POLLIN}};
+    struct pollfd p[4] = {{.fd = w->stop_fd, .events = POLLIN},
+                          {.fd = w->process.child.pidfd, .events = POLLIN},
+                          {.fd = w->wake_fd, .events = POLLIN}};
 
-    do {
-        p[2] = (struct pollfd){.fd = w->spare.process.child.pidfd, .events = POLLIN};
-        if (poll(p, 3, -1) > 0 && p[2].revents)
+    for (;;) {
+        p[3] = (struct pollfd){.fd = w->spare.process.child.pidfd, .events = POLLIN};
+        if (poll(p, 4, worker_lanes_due_ms(w)) < 0)
+            continue;
+        if (p[3].revents)
             worker_spare_forget(&w->spare); /* another one begins with the next process */
-    } while (!p[0].revents && !p[1].revents);
-    return p[0].revents != 0;
+        if (p[0].revents || p[1].revents)
+            return p[0].revents != 0;
+        worker_lanes_try(w);
+    }
 }
 
 /* Counts a death and says how long to wait before the next start: the longer, the more often it
@@ -64,26 +70,29 @@ static void note_death(struct worker *w)
     stats_set(&w->stats->pid, 0);
 }
 
-/* Starts the process and its lanes again.  Their arenas are empty. */
+/* Starts the process and its lanes again.  Their arenas are empty.  What keeps it from that is said
+ * once. */
 static int start_again(struct worker *w)
 {
-    int r = worker_start_process(w);
+    int r;
 
-    for (uint32_t i = 0; r == 0 && i < w->n_lanes; i++) {
-        for (uint32_t k = 0; k < w->base.n_shards; k++)
-            arena_reset(&w->lane[i]->lane[k]->arena);
-        r = worker_process_lane(&w->process, w->lane[i]->lane, w->base.n_shards, w->lane[i]->asked);
+    w->process.is_quiet = w->said != 0;
+    r = worker_bring_up(w);
+    w->process.is_quiet = false;
+    if (r == 0) {
+        w->said = 0;
+        return 0;
     }
-    if (r == -EINTR) {
-        child_end(&w->process.child, 0);
-    } else if (r < 0) {
-        log_error("worker", "a worker cannot be started again", "worker=\"%s\" error=\"%s\"",
-                  w->name, strerror(-r));
-        child_end(&w->process.child, 0);
-        note_death(w);
-        if (!atomic_load(&w->pause_ms))
-            atomic_store(&w->pause_ms, PAUSE_MS);
-    }
+    child_end(&w->process.child, 0);
+    if (r == -EINTR)
+        return r;
+    if (r != w->said)
+        log_error("worker", "a worker cannot be started again; it is tried on",
+                  "worker=\"%s\" error=\"%s\"", w->name, strerror(-r));
+    w->said = r;
+    note_death(w);
+    if (!atomic_load(&w->pause_ms))
+        atomic_store(&w->pause_ms, PAUSE_MS);
     return r;
 }
 
@@ -144,6 +153,7 @@ void *worker_watcher(void *arg)
             atomic_store(&w->was_ended, atomic_load(&w->is_ending));
             atomic_fetch_add(&w->deaths, 3); /* one more death, and down */
             pthread_mutex_unlock(&w->lock);
+            worker_lanes_shut(w);
             note_death(w);
         }
         if (replace(w))

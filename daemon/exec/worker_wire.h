@@ -44,6 +44,7 @@ struct worker_setup_message {
     char backend[16], backend_path[WORKER_PATH], cache_dir[WORKER_PATH];
     uint32_t index;
     uint32_t log_level, log_format;
+    bool is_quiet; /* logs nothing until the device is open */
     uint64_t spin_ns;
     uint32_t max_layer;
     uint32_t memory_mbytes; /* 0: no limit */
@@ -64,7 +65,7 @@ struct worker_step_message { /* one member of the group */
 
 struct worker_lane_message {
     char name[WORKER_LANE_NAME];
-    bool warm_up;
+    bool warm_up, is_quiet;
     uint32_t rank;
     bool has_cpus;
     cpu_set_t cpus;

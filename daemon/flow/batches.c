@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batches.c - batches out to lanes and back, what failed once more, and workers that end. */
+/* batches.c - batches out to lanes and back, and what failed once more. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,10 +8,8 @@
 #include "flow/dispatch_inner.h"
 #include "log.h"
 
-#define HANG_FACTOR 8u       /* times what a batch was expected to take */
-#define AHEAD       4u       /* RoIs whose data is fetched before it is needed */
-#define REST_NS     NS_PER_S /* of a lane that lost its device and has no process to replace */
-#define HASTE       4u       /* a retry lane ends a batch so much earlier, but for a last trial */
+#define AHEAD   4u       /* RoIs whose data is fetched before it is needed */
+#define REST_NS NS_PER_S /* of a lane that lost its device and has no process to replace */
 
 /* ---------------------------------------------------------------- RoIs of a batch that is back */
 
@@ -185,11 +183,17 @@ static void take_failure(struct dispatch *d, uint32_t engine, uint32_t head, con
     }
 }
 
-/* A device that is lost takes its worker with it; a lane that is a thread rests, but for the one
- * retry lane of a CPU. */
+/* A device that is lost takes its worker with it, a CPU the lane that says so; one that is a thread
+ * rests, but for the one retry lane of a CPU. */
 static void judge_lane(struct dispatch *d, struct lane *l, int error)
 {
-    if (error != -ENODEV || worker_kill(l->worker, "its device is lost") != -ENOTSUP ||
+    if (error != -ENODEV)
+        return;
+    if (worker_close_lane(l->worker, l, error) == 0) {
+        l->is_up = false;
+        return;
+    }
+    if (worker_kill(l->worker, "its device is lost") != -ENOTSUP ||
         (l->is_retry && worker_device(l->worker)->is_host))
         return;
     log_error("dispatch", "a lane rests: its device is lost", "lane=\"%s\"", l->s.stats->name);
@@ -372,8 +376,7 @@ static bool run_suspects(struct dispatch *d, uint32_t engine, uint32_t step, uin
 
 /* ---------------------------------------------------------------- workers */
 
-/* Takes over what was in flight in a lane whose process has ended. */
-static void take_orphans(struct dispatch *d, uint32_t engine, uint32_t head, struct lane *l)
+void batches_take_orphans(struct dispatch *d, uint32_t engine, uint32_t head, struct lane *l)
 {
     struct engine_step *s = &d->engine[engine]->step[head];
     struct lane_done b;
@@ -387,111 +390,6 @@ static void take_orphans(struct dispatch *d, uint32_t engine, uint32_t head, str
         take_failure(d, engine, head, l, &b);
         lane_drop(l);
     }
-}
-
-static bool look_after(struct dispatch *d, uint32_t engine, struct worker *w)
-{
-    const uint32_t shard = d->engine[engine]->shard;
-
-    switch (worker_news(w, shard)) {
-    case WORKER_DIED:
-        for (uint32_t i = 0; i < worker_lanes(w); i++) {
-            struct lane *l = worker_lane(w, shard, i);
-
-            take_orphans(d, engine, l->s.group->step, l);
-        }
-        worker_emptied(w, shard);
-        return true;
-    case WORKER_BACK:
-        if (worker_take(w, shard))
-            for (uint32_t i = 0; i < worker_lanes(w); i++)
-                lane_restart(worker_lane(w, shard, i));
-        return true;
-    default:
-        return false;
-    }
-}
-
-bool batches_look_after_workers(struct dispatch *d)
-{
-    bool did = false;
-
-    for (uint32_t i = 0; i < ENGINES_MAX; i++)
-        for (uint32_t k = 0; d->engine[i] && k < d->engine[i]->of->n_workers; k++)
-            if (d->engine[i]->of->worker[k].worker)
-                did |= look_after(d, i, d->engine[i]->of->worker[k].worker);
-    return did;
-}
-
-/* ---------------------------------------------------------------- now and then */
-
-/* How long a batch may take at least.  Suspects wait for each other: one that hangs among them is
- * found soon, and a batch that was only slow runs again in parts; an RoI alone has all of the time
- * in its last trial. */
-static uint64_t patience_ns(const struct dispatch *d, const struct lane *l)
-{
-    const struct lane_batch *b = &l->batch[l->first];
-
-    if (!l->is_retry || (b->n == 1 && dispatch_at(d, b->roi[0])->is_last_trial))
-        return d->hang_ns;
-    return d->hang_ns / HASTE;
-}
-
-/* Ends the worker of a lane whose oldest batch takes too long. */
-static void watch_lane(struct dispatch *d, struct lane *l, uint64_t now)
-{
-    const uint64_t limit =
-        HANG_FACTOR * (l->batch[l->first].expected_ns + lane_others_ns(l)); /* they may be ahead */
-    const uint64_t ran = lane_running_ns(l, now);
-
-    if (!l->is_up && l->rests_until_ns && now >= l->rests_until_ns) {
-        l->rests_until_ns = 0;
-        l->is_up = true;
-    }
-    if (!l->is_up || ran < patience_ns(d, l) || ran < limit)
-        return;
-    if (worker_kill(l->worker, "a batch takes too long") == 0)
-        worker_count_hang(l->worker);
-}
-
-/* Whether no lane serves a step; those that wait for it go on as their chains say when none will
- * for long. */
-static bool is_down(struct dispatch *d, struct engine *e, uint32_t step)
-{
-    struct engine_step *s = &e->step[step];
-    bool is_quarantined = true;
-    const struct engine_entry *entry;
-
-    for (uint32_t k = 0; k < s->n_lanes; k++) {
-        if (s->lane[k]->is_up)
-            return false;
-        is_quarantined &= worker_is_quarantined(s->lane[k]->worker);
-    }
-    while (is_quarantined && (entry = batcher_next(s)) != NULL)
-        rois_skip(d, entry->roi, step); /* leaves the batcher */
-    return true;
-}
-
-void batches_tick(struct dispatch *d, uint64_t now_ns)
-{
-    uint32_t n_down = 0;
-
-    for (uint32_t i = 0; i < ENGINES_MAX; i++) {
-        struct engine *e = d->engine[i];
-
-        for (uint32_t k = 0; e && k < e->of->n_workers; k++) {
-            struct worker *w = e->of->worker[k].worker;
-
-            for (uint32_t n = 0; w && n < worker_lanes(w); n++)
-                watch_lane(d, worker_lane(w, e->shard, n), now_ns);
-            if (w)
-                worker_forget(w, e->shard);
-        }
-        for (uint32_t step = 0; e && step < e->menu->n_steps; step++)
-            if (e->step[step].n_lanes && is_down(d, e, step) && i == d->current)
-                n_down++;
-    }
-    stats_set(&d->stats->g.steps_down, n_down);
 }
 
 /* ---------------------------------------------------------------- the turn */

@@ -216,7 +216,7 @@ bool dispatch_give(struct dispatch *d, uint64_t now_ns)
     bool did;
 
     d->now_ns = now_ns;
-    did = batches_look_after_workers(d);
+    did = lanes_look_after_workers(d);
     did |= batches_give(d, now_ns);
     accounts_flush(d->accounts);
     retire_empty(d);
@@ -225,7 +225,7 @@ bool dispatch_give(struct dispatch *d, uint64_t now_ns)
 
 void dispatch_tick(struct dispatch *d, uint64_t now_ns)
 {
-    batches_tick(d, now_ns);
+    lanes_tick(d, now_ns);
     events_tick(d, now_ns);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dispatch_inner.h - the parts of dispatch: the RoIs in flight (rois.c) and their events
- * (events.c), those that failed alone (culprits.c), their batches (batches.c), and menu generations
- * with the turn of it all (dispatch.c). Each calls the ones before it. */
+ * (events.c), those that failed alone (culprits.c), their batches (batches.c), lanes that come and
+ * go (lanes.c), and menu generations with the turn of it all (dispatch.c). Each calls the ones
+ * before it. */
 #ifndef TRIGD_DISPATCH_INNER_H
 #define TRIGD_DISPATCH_INNER_H
 #include "exec/engine.h"
@@ -96,8 +97,14 @@ struct roi_why culprit_note(struct dispatch *d, const struct engine *e, uint32_t
 bool batches_take(struct dispatch *d);
 /* Hands out RoIs that wait; whether it did. */
 bool batches_give(struct dispatch *d, uint64_t now_ns);
+/* Takes over what was in flight in a lane whose process has ended. */
+void batches_take_orphans(struct dispatch *d, uint32_t engine, uint32_t head, struct lane *l);
+
+/* ---- lanes.c ---- */
+
 /* Takes over the RoIs of workers that ended, and takes new ones into service. */
-bool batches_look_after_workers(struct dispatch *d);
-/* Ends workers whose batches hang; shows which steps no lane serves.  Now and then. */
-void batches_tick(struct dispatch *d, uint64_t now_ns);
+bool lanes_look_after_workers(struct dispatch *d);
+/* Ends workers whose batches hang, follows lanes that were closed or are open again; shows which
+ * steps no lane serves.  Now and then. */
+void lanes_tick(struct dispatch *d, uint64_t now_ns);
 #endif

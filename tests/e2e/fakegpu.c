@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fakegpu - a backend for tests: eight "GPUs" that are the host's CPU, with memory of their own,
  * and take 2 ms for a batch. GPU n is lost while the file n of the folder $FAKEGPU_LOST exists,
- * and the context of process p on it while the file n.p does.  tests/faults lets each call fail. */
+ * and the context of process p on it while the file n.p does; while n.kernels does, it is lost with
+ * the first kernel.  tests/faults lets each call fail. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -19,18 +20,24 @@ static struct trg_device_ops ops; /* the CPU's, but for the functions below */
 static const struct trg_device_ops *real;
 static uint32_t mine; /* a worker opens one device */
 
-static int is_lost(uint32_t index)
+static bool is_there(uint32_t index, const char *suffix)
 {
     const char *folder = getenv("FAKEGPU_LOST");
     char path[512];
 
     if (!folder)
-        return 0;
-    snprintf(path, sizeof path, "%s/%u", folder, index);
-    if (access(path, F_OK) == 0)
-        return 1;
-    snprintf(path, sizeof path, "%s/%u.%ld", folder, index, (long)getpid());
+        return false;
+    snprintf(path, sizeof path, "%s/%u%s", folder, index, suffix);
     return access(path, F_OK) == 0;
+}
+
+/* What runs there. */
+static bool is_lost(uint32_t index)
+{
+    char process[32];
+
+    snprintf(process, sizeof process, ".%ld", (long)getpid());
+    return is_there(index, "") || is_there(index, process) || is_there(index, ".kernels");
 }
 
 __attribute__((weak)) bool below_fails(const char *call, int error); /* tests/faults/below.h */
@@ -154,7 +161,7 @@ static int open_one(const struct trg_host *host, uint32_t index, struct trg_devi
 {
     int r = load();
 
-    if (r == 0 && (index >= GPUS || is_lost(index)))
+    if (r == 0 && (index >= GPUS || is_there(index, "")))
         r = -ENODEV;
     if (r == 0)
         r = cpu->open(host, 0, ret_device);

@@ -3,6 +3,7 @@
  * Everything else is well-behaved: `n` is the number of spacepoints; of hits in a second plugin. */
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,10 +27,13 @@ struct config {
     uint32_t stall_ms;
     uint32_t fail_warm_up;
     uint32_t warm_up_ms;
+    uint32_t refuse;
+    uint32_t lost_algo;
 };
 
 struct trg_algo {
     const struct config *config;
+    bool is_lost;
 };
 
 static const struct trg_param params[] = {
@@ -39,21 +43,43 @@ static const struct trg_param params[] = {
      "fail on made-up RoIs"},
     {"warm_up_ms", TRG_PARAM_U32, offsetof(struct config, warm_up_ms), "0", 0, 60000, "ms", NULL,
      "how long a batch of made-up RoIs takes"},
+    {"refuse", TRG_PARAM_U32, offsetof(struct config, refuse), "0", 0, 3, "", NULL,
+     "while the file $FAULT_REFUSES is there: 1: create fails, 2: on a GPU, 3: it aborts there"},
+    {"lost_algo", TRG_PARAM_U32, offsetof(struct config, lost_algo), "0", 0, 100, "", NULL,
+     "of such algos in a process the one of that number loses its device with each RoI; 0: none"},
     {0},
 };
 static const struct trg_value values[] = {{"n", "", "items of the RoI"}, {0}};
 
+static int refuse(uint32_t how, struct trg_device *device)
+{
+    const char *file = getenv("FAULT_REFUSES");
+    struct trg_device_info info;
+
+    trg_device_info(device, &info);
+    if (!how || !file || access(file, F_OK) != 0 || (how > 1 && info.is_host))
+        return 0;
+    if (how == 3)
+        abort(); /* lint: the fault that is tested */
+    return -EIO;
+}
+
 static int create(const struct trg_host *host, const void *config, struct trg_device *device,
                   const struct trg_limits *limits, struct trg_algo **ret_algo)
 {
+    static _Atomic uint32_t n_algos;
+    const struct config *c = config;
     struct trg_algo *a = calloc(1, sizeof *a);
+    int r = a ? refuse(c->refuse, device) : -ENOMEM;
 
     (void)host;
-    (void)device;
     (void)limits;
-    if (!a)
-        return -ENOMEM;
-    a->config = config;
+    if (r < 0) {
+        free(a);
+        return r;
+    }
+    a->config = c;
+    a->is_lost = c->lost_algo && ++n_algos == c->lost_algo;
     *ret_algo = a;
     return 0;
 }
@@ -107,6 +133,9 @@ static int collect(struct trg_algo *a, struct trg_batch *b)
 {
     const uint32_t *offsets =
         (const uint32_t *)(const void *)(b->in[0].host + b->in[0].span.offsets);
+
+    if (a->is_lost && b->rois[0].roi_id != FAULT_MADE_UP)
+        return -ENODEV;
 
     for (uint32_t i = 0; i < b->n_rois; i++) {
         struct trg_result *r = &b->results[i];

@@ -95,7 +95,7 @@ void server_configure(const struct server *s, const char *endpoints, const char 
              "backend_path: \"%s/%s\"\n"
              "cache_dir: cache\n"
              "control: {socket: control}\n"
-             "http: {address: \"\"}\n",
+             "http: {address: \"\", socket: http}\n",
              threads, endpoints, build_folder(), build_folder(), build_folder(),
              backends_for(config));
     write_file(s, "trigd.yaml", head, config);
@@ -245,6 +245,27 @@ char *server_ask(struct server *s, const char *command)
     answer[n] = '\0';
     close(fd);
     return answer;
+}
+
+int server_readyz(struct server *s)
+{
+    static const char question[] = "GET /readyz HTTP/1.0\r\n\r\n";
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    char answer[512];
+    size_t n = 0;
+    ssize_t got;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), status = 0;
+
+    assert_true(fd >= 0);
+    snprintf(a.sun_path, sizeof a.sun_path, "%s/http", s->folder);
+    assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(write(fd, question, strlen(question)), strlen(question));
+    while (n + 1 < sizeof answer && (got = read(fd, answer + n, sizeof answer - n - 1)) > 0)
+        n += (size_t)got;
+    answer[n] = '\0';
+    close(fd);
+    assert_int_equal(sscanf(answer, "HTTP/1.%*d %d", &status), 1);
+    return status;
 }
 
 /* A number in the answer to a command. */

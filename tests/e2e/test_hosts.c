@@ -79,37 +79,6 @@ static void many_nodes(void **state)
     link_end_well(&s, &l);
 }
 
-static void lose_gpu(const struct server *s, int gpu, bool is_lost)
-{
-    char path[512];
-    FILE *f;
-
-    snprintf(path, sizeof path, "%s/%d", s->folder, gpu);
-    if (!is_lost) {
-        assert_int_equal(remove(path), 0);
-        return;
-    }
-    f = fopen(path, "w");
-    assert_non_null(f);
-    assert_int_equal(fclose(f), 0);
-}
-
-/* As workers_open, on GPUs that lose_gpu loses; GPU `lost` is not there at the start, -1 for none.
- */
-static void open_gpus(struct server *s, struct link *l, const char *config, int lost)
-{
-    assert_int_equal(setenv("TRIGD_TEST_BACKENDS", "test-backends", 1), 0);
-    server_prepare(s, config, workers_menu);
-    assert_int_equal(unsetenv("TRIGD_TEST_BACKENDS"), 0);
-    if (lost >= 0)
-        lose_gpu(s, lost, true);
-    assert_int_equal(setenv("FAKEGPU_LOST", s->folder, 1), 0);
-    server_spawn(s);
-    assert_int_equal(unsetenv("FAKEGPU_LOST"), 0);
-    link_open(l, s);
-    link_hello(l, "workers", 0);
-}
-
 /* Eight GPUs share the load.  One that is lost leaves the others serving, and serves again when it
  * is back. */
 static void many_gpus(void **state)
@@ -120,17 +89,18 @@ static void many_gpus(void **state)
     bool is_back = false;
 
     (void)state;
-    open_gpus(&s, &l,
-              "devices: [{backend: cuda, all: true, lanes: 2, slots: 2}]\n" ONE_BATCH PATIENT, -1);
+    workers_open_gpus(
+        &s, &l, "devices: [{backend: cuda, all: true, lanes: 2, slots: 2}]\n" ONE_BATCH PATIENT,
+        -1);
     /* a round takes all slots of all GPUs, but for one that looks slow just now */
     for (uint32_t round = 0; round < 12 || !is_back; round++) {
         uint8_t result[32 * WORKERS_BATCH];
 
         assert_true(round < 1000);
         if (round == 4)
-            lose_gpu(&s, 3, true);
+            workers_lose_gpu(&s, 3, true);
         if (round >= 8 && !is_back && workers_number(&s, "cuda:3/1", "deaths") > 0) {
-            lose_gpu(&s, 3, false);
+            workers_lose_gpu(&s, 3, false);
             is_back = true;
         }
         for (uint32_t i = 0; i < 32; i++)
@@ -160,14 +130,14 @@ static void one_of_two_gpus(void **state)
     uint64_t token = 0;
 
     (void)state;
-    open_gpus(&s, &l, two_gpus, -1);
+    workers_open_gpus(&s, &l, two_gpus, -1);
     for (int round = 0; round < 4; round++) {
         const int gpu = round % 2;
         const char *worker = gpu ? "cuda:1/1" : "cuda:0/1";
         const long deaths = workers_number(&s, worker, "deaths");
         const long restarts = workers_number(&s, worker, "restarts");
 
-        lose_gpu(&s, gpu, true);
+        workers_lose_gpu(&s, gpu, true);
         while (workers_number(&s, worker, "deaths") == deaths) { /* until it had a batch */
             uint8_t result[4 * WORKERS_BATCH];
 
@@ -178,7 +148,7 @@ static void one_of_two_gpus(void **state)
                 assert_int_equal(result[i] & NOT_LATE, 1);
             token += 4 * WORKERS_BATCH;
         }
-        lose_gpu(&s, gpu, false);
+        workers_lose_gpu(&s, gpu, false);
         workers_wait(&s, worker, "restarts", restarts + 1);
     }
     assert_true(server_counter(&s, "retried") > 0);
@@ -194,7 +164,7 @@ static void an_roi_that_loses_every_gpu(void **state)
     struct link l;
 
     (void)state;
-    open_gpus(&s, &l, two_gpus, -1);
+    workers_open_gpus(&s, &l, two_gpus, -1);
     workers_send(&l, 100, 5, FAULT_NO_DEVICE);
     workers_expect(&l, 100, 5, FAILED);
     assert_int_equal(server_counter(&s, "poison"), 1);
@@ -211,7 +181,7 @@ static void without_the_first_gpu(void **state)
     struct link l;
 
     (void)state;
-    open_gpus(&s, &l, two_gpus, 0);
+    workers_open_gpus(&s, &l, two_gpus, 0);
     workers_send(&l, 100, 5, FAULT_COLLECT);
     workers_expect(&l, 100, 5, FAILED);
     assert_int_equal(server_counter(&s, "failed"), 1);

@@ -49,7 +49,7 @@ static void an_exit(void **state)
 static void a_lost_device(void **state)
 {
     (void)state;
-    one_culprit(FAULT_NO_DEVICE, true);
+    one_culprit(FAULT_NO_DEVICE, false); /* it closes its lane */
 }
 
 static void a_batch_that_cannot_be_submitted(void **state)

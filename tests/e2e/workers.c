@@ -22,6 +22,78 @@ void workers_open(struct server *s, struct link *l, const char *config)
     link_hello(l, "workers", 0);
 }
 
+static void set_file(const char *path, bool is_there)
+{
+    FILE *f;
+
+    if (!is_there) {
+        assert_int_equal(remove(path), 0);
+        return;
+    }
+    f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(fclose(f), 0);
+}
+
+void workers_lose_gpu(const struct server *s, int gpu, bool is_lost)
+{
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/%d", s->folder, gpu);
+    set_file(path, is_lost);
+}
+
+void workers_lose_kernels(const struct server *s, int gpu, bool is_lost)
+{
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/%d.kernels", s->folder, gpu);
+    set_file(path, is_lost);
+}
+
+void workers_refuse(const struct server *s, bool refuses)
+{
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/refuses", s->folder);
+    set_file(path, refuses);
+}
+
+void workers_prepare_gpus(struct server *s, const char *config, const char *menu)
+{
+    assert_int_equal(setenv("TRIGD_TEST_BACKENDS", "backends-cpu-gpu", 1), 0);
+    server_prepare(s, config, menu);
+    assert_int_equal(unsetenv("TRIGD_TEST_BACKENDS"), 0);
+}
+
+void workers_launch(struct server *s)
+{
+    char refuses[512];
+
+    snprintf(refuses, sizeof refuses, "%s/refuses", s->folder);
+    assert_int_equal(setenv("FAKEGPU_LOST", s->folder, 1), 0);
+    assert_int_equal(setenv("FAULT_REFUSES", refuses, 1), 0);
+    server_launch(s);
+    assert_int_equal(unsetenv("FAULT_REFUSES"), 0);
+    assert_int_equal(unsetenv("FAKEGPU_LOST"), 0);
+}
+
+void workers_join(struct server *s, struct link *l)
+{
+    server_wait_ready(s);
+    link_open(l, s);
+    link_hello(l, "workers", 0);
+}
+
+void workers_open_gpus(struct server *s, struct link *l, const char *config, int lost)
+{
+    workers_prepare_gpus(s, config, workers_menu);
+    if (lost >= 0)
+        workers_lose_gpu(s, lost, true);
+    workers_launch(s);
+    workers_join(s, l);
+}
+
 void workers_send(struct link *l, uint64_t first, uint32_t at, uint32_t fault)
 {
     struct roi_spec specs[WORKERS_BATCH];

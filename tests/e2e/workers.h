@@ -29,6 +29,20 @@ extern const char workers_menu[];
 
 /* Starts a server with that configuration and the menu, and a client that has said Hello. */
 void workers_open(struct server *s, struct link *l, const char *config);
+/* GPU n of fakegpu.c is lost, or is back. */
+void workers_lose_gpu(const struct server *s, int gpu, bool is_lost);
+/* The same, but it opens, and is lost with the first kernel. */
+void workers_lose_kernels(const struct server *s, int gpu, bool is_lost);
+/* Whether plugins with the parameter `refuse` do so. */
+void workers_refuse(const struct server *s, bool refuses);
+/* As server_prepare, on the CPU and those GPUs. */
+void workers_prepare_gpus(struct server *s, const char *config, const char *menu);
+/* Starts a server that was prepared, and does not wait. */
+void workers_launch(struct server *s);
+/* Waits until it is ready, and starts a client that has said Hello. */
+void workers_join(struct server *s, struct link *l);
+/* As workers_open, on those devices; GPU `lost` is not there at the start, -1 for none. */
+void workers_open_gpus(struct server *s, struct link *l, const char *config, int lost);
 /* Sends a batch in which RoI `at` has that number; WORKERS_BATCH for none. */
 void workers_send(struct link *l, uint64_t first, uint32_t at, uint32_t fault);
 /* Wants that answer for RoI `at` and an accept by the chain for all others. */
