@@ -17,6 +17,7 @@
 #include "exec/devices.h"
 #include "exec/guests.h"
 #include "exec/lane.h"
+#include "exec/step_record.h"
 #include "exec/worker.h"
 #include "menu/chains.h"
 #include "menu/change_book.h"
@@ -55,6 +56,7 @@ struct engine_step {
     uint64_t closed_ns;      /* when the last batch closed */
     uint64_t lane_ns;        /* of a batch in a lane, a mean of the last ones */
     uint32_t turn;           /* of equal lanes the one from here on is next */
+    bool is_out;             /* it gets no batches: its plugins keep ending workers */
 };
 
 struct engine { /* of one shard; its own but for what `of` points to */
@@ -74,6 +76,7 @@ struct generation {
     struct conditions conditions; /* in force when it was opened */
     uint32_t number;
     uint32_t n_warm; /* lanes that were warmed up */
+    struct step_record record[MENU_STEPS_MAX];
     uint32_t n_workers;
     struct engine_worker {
         struct worker *worker; /* NULL: the device is not there */

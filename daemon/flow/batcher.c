@@ -58,6 +58,8 @@ struct lane *batcher_lane(const struct engine_step *s, uint64_t now_ns)
 {
     uint64_t first = UINT64_MAX, best_end = UINT64_MAX; /* `first` of those that are known */
 
+    if (s->is_out)
+        return NULL;
     for (uint32_t k = 0; k < s->n_lanes; k++) {
         const struct lane *l = s->lane[k];
         uint64_t end;

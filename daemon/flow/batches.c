@@ -220,6 +220,7 @@ static bool take_finished(struct dispatch *d, uint32_t engine, uint32_t head, st
         } else {
             if (l->is_retry)
                 suspects_settle(d->suspects, b.n);
+            step_record_good(&d->engine[engine]->of->record[head]);
             take_results(d, d->engine[engine], head, l, &b);
         }
         lane_release(l);

@@ -59,6 +59,18 @@ static void remember(struct dispatch *d, const struct engine *e, uint32_t roi, i
     poison_add(d->poison, d->pool, dispatch_at(d, roi), reason);
 }
 
+/* A step whose plugins keep ending workers is taken out for a while; dispatch sees it with its next
+ * tick (lanes.c). */
+static void strike(const struct dispatch *d, const struct engine *e, uint32_t head)
+{
+    const uint32_t ms = step_record_strike(&e->of->record[head], d->now_ns);
+
+    if (ms)
+        log_error("dispatch", "a step is taken out for a while: it keeps ending workers",
+                  "step=%s plugin=%s ms=%u", e->menu->steps[head].name,
+                  e->menu->steps[head].plugin->d.name, ms);
+}
+
 bool culprit_is(struct dispatch *d, const struct lane *l, uint32_t n, uint32_t roi, int error)
 {
     struct roi *r = dispatch_at(d, roi);
@@ -82,6 +94,8 @@ struct roi_why culprit_note(struct dispatch *d, const struct engine *e, uint32_t
     say_culprit(d, e, head, roi, error);
     stats_add(&d->stats->g.poison, 1);
     remember(d, e, roi, error, &why);
+    if (error == -EOWNERDEAD && why.what != ROI_END_KILLED)
+        strike(d, e, head);
     for (uint32_t k = 0; error == -EOWNERDEAD && k < e->step[head].n_lanes; k++)
         worker_excuse(e->step[head].lane[k]->worker);
     return why;

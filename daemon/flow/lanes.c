@@ -85,23 +85,32 @@ static void watch_lane(struct dispatch *d, struct lane *l, uint64_t now)
         worker_count_hang(l->worker);
 }
 
-/* Whether no lane serves a step; those that wait for it go on as their chains say when none will
- * for long. */
-static bool is_down(struct dispatch *d, struct engine *e, uint32_t step)
+/* Whether no lane will serve a step for long. */
+static bool is_quarantined(const struct engine_step *s)
+{
+    bool yes = true;
+
+    for (uint32_t k = 0; k < s->n_lanes; k++)
+        yes &= !s->lane[k]->is_up &&
+               (atomic_load(&s->lane[k]->is_out) || worker_is_quarantined(s->lane[k]->worker));
+    return yes;
+}
+
+/* Whether no lane serves a step, or it is taken out; those that wait for it go on as their chains
+ * say when none will for long. */
+static bool is_down(struct dispatch *d, struct engine *e, uint32_t step, uint64_t now_ns)
 {
     struct engine_step *s = &e->step[step];
-    bool is_quarantined = true;
+    bool is_up = false;
     const struct engine_entry *entry;
 
-    for (uint32_t k = 0; k < s->n_lanes; k++) {
-        if (s->lane[k]->is_up)
-            return false;
-        is_quarantined &=
-            atomic_load(&s->lane[k]->is_out) || worker_is_quarantined(s->lane[k]->worker);
-    }
-    while (is_quarantined && (entry = batcher_next(s)) != NULL)
-        rois_skip(d, entry->roi, step); /* leaves the batcher */
-    return true;
+    s->is_out = step_record_is_out(&e->of->record[step], now_ns);
+    for (uint32_t k = 0; k < s->n_lanes; k++)
+        is_up |= s->lane[k]->is_up;
+    if (s->is_out || is_quarantined(s))
+        while ((entry = batcher_next(s)) != NULL)
+            rois_skip(d, entry->roi, step); /* leaves the batcher */
+    return s->is_out || !is_up;
 }
 
 void lanes_tick(struct dispatch *d, uint64_t now_ns)
@@ -120,7 +129,7 @@ void lanes_tick(struct dispatch *d, uint64_t now_ns)
                 worker_forget(w, e->shard);
         }
         for (uint32_t step = 0; e && step < e->menu->n_steps; step++)
-            if (e->step[step].n_lanes && is_down(d, e, step) && i == d->current)
+            if (e->step[step].n_lanes && is_down(d, e, step, now_ns) && i == d->current)
                 n_down++;
     }
     stats_set(&d->stats->g.steps_down, n_down);

@@ -19,9 +19,9 @@
 #include "harness.h"
 #include "roifile.h"
 #include "seed.h"
+#include "workers.h"
 
-#define LATE                 128u /* of link_collect: this host may be slow */
-#define DEBUG_ACCEPT(status) (uint8_t)(1u | (unsigned)(status) << 1)
+#define LATE 128u /* of link_collect: this host may be slow */
 
 static const char config[] = "devices: [{backend: cpu, index: 0, lanes: 1, slots: 2}]\n"
                              "batching: {max_rois: 8}\n"

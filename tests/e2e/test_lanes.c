@@ -211,6 +211,45 @@ static void one_lane_of_four(void **state)
     link_end_well(&s, &l);
 }
 
+/* ---------------------------------------------------------------- a plugin that keeps dying */
+
+/* Step g ends its worker with each RoI: it is taken out, and step f, in the same worker, serves on.
+ * When it is well again it is back. */
+static void a_step_that_keeps_dying(void **state)
+{
+    struct server s;
+    struct link l;
+    char menu[1024];
+
+    (void)state;
+    snprintf(menu, sizeof menu, two_steps, "");
+    server_prepare(&s,
+                   "devices: [{backend: cpu, lanes: 1}]\nworkers: {remember: 0}\n"
+                   "batching: {max_rois: 8, max_age_us: 1000}\n" PATIENT,
+                   menu);
+    workers_launch(&s);
+    workers_join(&s, &l);
+    for (uint64_t i = 0; i < 20; i++) {
+        const struct roi_spec bad = {.token = i, .roi_id = FAULT_CRASH, .n = 50, .l1_bits = OF_G};
+        uint8_t result;
+
+        link_send_rois(&l, &bad, 1);
+        link_collect(&l, i, 1, &result);
+        assert_int_equal(result & NOT_LATE, FAILED);
+        if (i == 3) { /* the fourth: in a moment g is out */
+            server_wait_counter(&s, "steps_down", 1);
+            assert_int_equal(server_readyz(&s), 503);
+        }
+        serve(&l, OF_F);
+    }
+    assert_int_equal(server_counter(&s, "failed"), 20);
+    assert_in_range(workers_number(&s, "cpu:0/1", "deaths"), 4, 8); /* not with each of 20 */
+    server_wait_counter(&s, "steps_down", 0);
+    serve(&l, OF_F | OF_G);
+    assert_int_equal(server_readyz(&s), 200);
+    link_end_well(&s, &l);
+}
+
 /* ---------------------------------------------------------------- devices that are lost */
 
 /* A GPU is lost in service: CPU lanes serve all of its RoIs; a step that only a GPU may serve is
@@ -281,6 +320,7 @@ int main(void)
         cmocka_unit_test(a_lane_that_does_not_open),
         cmocka_unit_test(a_lane_that_aborts_while_it_opens),
         cmocka_unit_test(one_lane_of_four),
+        cmocka_unit_test(a_step_that_keeps_dying),
         cmocka_unit_test(a_gpu_is_lost_in_service),
         cmocka_unit_test(a_gpu_is_lost_while_warming_up),
     };

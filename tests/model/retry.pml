@@ -84,7 +84,7 @@ proctype Shard(byte s)
     bool has;
 
     do
-    :: is_down && !emptied[s] ->  /* WORKER_DIED: take_orphans */
+    :: is_down && !emptied[s] ->  /* WORKER_DIED: batches_take_orphans */
         if
         :: inside == s + 1 && is_back -> take_back(s)
         :: inside == s + 1 && !is_back -> d_step { inside = 0; left[s]-- }

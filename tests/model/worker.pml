@@ -56,11 +56,11 @@ inline submit(s)
     fi
 }
 
-/* batches_look_after_workers: what is new of the worker. */
+/* lanes_look_after_workers: what is new of the worker. */
 inline look_after(s)
 {
     if
-    :: (deaths & 1) && emptied[s] != deaths ->  /* WORKER_DIED: take_orphans */
+    :: (deaths & 1) && emptied[s] != deaths ->  /* WORKER_DIED: batches_take_orphans */
         d_step {  /* the process has ended: nothing else writes here */
             is_up[s] = false;
             decided[s] = decided[s] + taken[s];  /* take_finished; lane_orphan, lane_drop */
@@ -171,7 +171,7 @@ inline ring_bells()  /* ring_bell: the eventfd, whether or not the shard sleeps 
     d_step { event[0] = 1; event[SHARDS - 1] = 1 }
 }
 
-/* watch, replace, start_again */
+/* worker_watcher, replace, start_again */
 proctype Watcher()
 {
     byte k;
