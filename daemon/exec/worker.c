@@ -107,8 +107,8 @@ void worker_close(struct worker *w)
             log_error("worker", "cannot stop a watcher", "error=\"%s\"", strerror(errno));
         pthread_join(w->watcher, NULL);
     }
-    child_end(&w->process.child, END_MS);
-    child_end(&w->spare.process.child, END_MS);
+    worker_process_end(&w->process, END_MS);
+    worker_process_end(&w->spare.process, END_MS);
     for (uint32_t i = 0; i < w->n_lanes; i++) {
         runner_close(w->lane[i]->runner);
         free(w->lane[i]->asked);

@@ -191,7 +191,7 @@ static int open_one(struct worker *w, struct worker_lane *l)
 /* The process ended while it opened a lane, or is of no use after it. */
 static void note_end(struct worker *w, struct worker_lane *l, int error)
 {
-    child_end(&w->process.child, 0);
+    worker_process_end(&w->process, 0);
     worker_lanes_shut(w);
     stats_add(&w->stats->deaths, 1);
     stats_set(&w->stats->pid, 0);
@@ -257,7 +257,7 @@ static int open_beside(struct worker *w, struct worker_lane *l)
         return r;
     }
     if (r < 0) { /* no process, or none that can be used */
-        child_end(&w->process.child, 0);
+        worker_process_end(&w->process, 0);
         atomic_fetch_add(&w->deaths, 3); /* one more death, and down */
         worker_lanes_shut(w);
     }
@@ -332,7 +332,7 @@ static void take_failures(struct worker *w)
 /* Opens a lane in a process that ends then.  -EINTR when that of the others has ended. */
 static int try_apart(struct worker *w, struct worker_lane *l)
 {
-    struct worker_process p = {.stop_fd = {w->process.child.pidfd, -1, w->stop_fd},
+    struct worker_process p = {.stop_fd = {life_fd(w->process.life), -1, w->stop_fd},
                                .is_quiet = true};
     struct trg_device_info info;
     int r = worker_process_begin(&p, &w->base, w->backend, w->index);
@@ -343,7 +343,7 @@ static int try_apart(struct worker *w, struct worker_lane *l)
         arena_reset(&l->lane[k]->arena);
     if (r == 0)
         r = worker_process_lane(&p, l->lane, w->base.n_shards, l->asked);
-    child_end(&p.child, 0);
+    worker_process_end(&p, 0);
     return r;
 }
 

@@ -12,6 +12,7 @@
 #include "base/child.h"
 #include "base/sandbox.h"
 #include "exec/doorbell.h"
+#include "exec/life.h"
 #include "exec/runner.h"
 #include "exec/worker_guest.h"
 #include "exec/worker_regions.h"
@@ -97,6 +98,10 @@ static int set_up(struct worker_side *w, const struct worker_setup_message *s, c
         r = doorbell_map(fds[1], fds[2], &w->shard[i].bell);
         if (r == 0)
             r = worker_regions_new(&s->shard[i], s->max_layer, fds[0], &w->shard[i].regions);
+        close(fds[0]);
+    }
+    if (r == 0) {
+        r = life_hold(fds[0]);
         close(fds[0]);
     }
     if (r == 0)

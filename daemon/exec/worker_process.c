@@ -107,29 +107,47 @@ static void describe(const struct worker_base *base, const char *backend, uint32
         describe_shard(&base->shard[i], &m->shard[i]);
 }
 
+#define FDS_OF_SHARD 3u
+
+/* The descriptors of a setup; returns how many, -errno. */
+static int open_setup(const struct worker_process *p, const struct worker_base *base, int *fds)
+{
+    int *fd = fds;
+
+    for (uint32_t n = 0; n < base->n_shards; n++, fd += FDS_OF_SHARD) {
+        fd[0] = read_only(base->shard[n].pool->fd);
+        fd[1] = base->shard[n].bell->page_fd;
+        fd[2] = base->shard[n].bell->event_fd;
+        if (fd[0] < 0)
+            return fd[0];
+    }
+    *fd = life_page(p->life);
+    return (int)(fd + 1 - fds);
+}
+
 int worker_process_begin(struct worker_process *p, const struct worker_base *base,
                          const char *backend, uint32_t index)
 {
     struct worker_message m = {.request = WORKER_SETUP};
-    int fds[SHARDS_MAX][3];
-    uint32_t n = 0;
-    int r = start(p);
+    int fds[WORKER_FDS_MAX], r, n = 0;
 
-    for (; r >= 0 && n < base->n_shards; n++) {
-        r = fds[n][0] = read_only(base->shard[n].pool->fd);
-        fds[n][1] = base->shard[n].bell->page_fd;
-        fds[n][2] = base->shard[n].bell->event_fd;
-    }
-    if (r >= 0) {
+    memset(fds, -1, sizeof fds);
+    p->life = NULL;
+    r = start(p);
+    if (r == 0)
+        r = life_new(&p->life);
+    if (r == 0)
+        r = n = open_setup(p, base, fds);
+    if (r > 0) {
         describe(base, backend, index, &m.setup);
         m.setup.is_quiet = p->is_quiet;
-        r = send_request(p, &m, fds[0], 3 * n);
+        r = send_request(p, &m, fds, (uint32_t)n);
     }
-    while (n-- > 0)
-        if (fds[n][0] >= 0)
-            close(fds[n][0]);
+    for (size_t i = 0; i < base->n_shards; i++)
+        if (fds[FDS_OF_SHARD * i] >= 0)
+            close(fds[FDS_OF_SHARD * i]);
     if (r < 0)
-        child_end(&p->child, 0);
+        worker_process_end(p, 0);
     return r;
 }
 
@@ -143,7 +161,7 @@ int worker_process_ready(struct worker_process *p, struct trg_device_info *ret_i
     if (r == 0)
         r = answer.result;
     if (r < 0) {
-        child_end(&p->child, 0);
+        worker_process_end(p, 0);
         return r;
     }
     *ret_info = answer.device;
@@ -271,10 +289,19 @@ int worker_process_guest(struct worker_process *p, const struct worker_guest_mes
 
 /* ---------------------------------------------------------------- end */
 
+void worker_process_end(struct worker_process *p, uint32_t within_ms)
+{
+    child_end(&p->child, within_ms);
+    life_free(p->life);
+    p->life = NULL;
+}
+
 int worker_process_reap(struct worker_process *p, const char *name)
 {
     const int pid = (int)p->child.pid, status = child_reap(&p->child);
 
+    life_free(p->life);
+    p->life = NULL;
     if (WIFSIGNALED(status))
         log_error("worker", "a worker was ended by a signal", "worker=\"%s\" pid=%d signal=\"%s\"",
                   name, pid, strsignal(WTERMSIG(status)));

@@ -5,11 +5,13 @@
 #include <stdint.h>
 
 #include "base/child.h"
+#include "exec/life.h"
 #include "exec/worker.h"
 #include "exec/worker_wire.h"
 
 struct worker_process {
     struct child child;
+    struct life *life; /* NULL: there is no process, or it is a probe */
     uint32_t n_starts;
     bool
         is_quiet; /* logs nothing until the device is open, nor of the lanes that it is asked for */
@@ -37,6 +39,8 @@ int worker_process_forget(struct worker_process *p, uint32_t shard, uint32_t num
 /* Has it start the thread of a guest.  Never waits: -EAGAIN. */
 int worker_process_guest(struct worker_process *p, const struct worker_guest_message *message,
                          int page_fd, int plugin_fd);
+/* Lets it end within that time, else kills it; none is fine. */
+void worker_process_end(struct worker_process *p, uint32_t within_ms);
 /* After its end: logs how it ended, forgets it.  Returns the status of waitpid. */
 int worker_process_reap(struct worker_process *p, const char *name);
 

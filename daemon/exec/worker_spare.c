@@ -41,6 +41,8 @@ bool worker_spare_take(struct worker_spare *s, struct worker_process *process)
         return false;
     }
     process->child = s->process.child;
+    process->life = s->process.life;
+    s->process.life = NULL;
     process->n_starts++;
     child_init(&s->process.child);
     stats_set(&s->stats->spare, 0);

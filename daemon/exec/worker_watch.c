@@ -36,17 +36,18 @@ static bool sleep_or_stop(const struct worker *w, int ms)
  * is to stop before. */
 static bool await_end(struct worker *w)
 {
-    struct pollfd p[4] = {{.fd = w->stop_fd, .events = POLLIN},
+    struct pollfd p[5] = {{.fd = w->stop_fd, .events = POLLIN},
                           {.fd = w->process.child.pidfd, .events = POLLIN},
+                          {.fd = life_fd(w->process.life), .events = POLLIN},
                           {.fd = w->wake_fd, .events = POLLIN}};
 
     for (;;) {
-        p[3] = (struct pollfd){.fd = w->spare.process.child.pidfd, .events = POLLIN};
-        if (poll(p, 4, worker_lanes_due_ms(w)) < 0)
+        p[4] = (struct pollfd){.fd = w->spare.process.child.pidfd, .events = POLLIN};
+        if (poll(p, 5, worker_lanes_due_ms(w)) < 0)
             continue;
-        if (p[3].revents)
+        if (p[4].revents)
             worker_spare_forget(&w->spare); /* another one begins with the next process */
-        if (p[0].revents || p[1].revents)
+        if (p[0].revents || p[1].revents || p[2].revents)
             return p[0].revents != 0;
         worker_lanes_try(w);
     }
@@ -70,6 +71,36 @@ static void note_death(struct worker *w)
     stats_set(&w->stats->pid, 0);
 }
 
+/* Shards take over their RoIs. */
+static void announce_end(struct worker *w)
+{
+    note_death(w); /* first: the pause says whether they wait */
+    pthread_mutex_lock(&w->lock);
+    atomic_fetch_add(&w->deaths, 3); /* one more death, and down */
+    pthread_mutex_unlock(&w->lock);
+    worker_lanes_shut(w);
+    ring_bell(w);
+}
+
+/* The process ends.  Shards know at once; what it had is free when the kernel is through with it.
+ * Those of a retry worker need to know how it ended. */
+static void see_end(struct worker *w)
+{
+    struct pollfd p = {.fd = w->process.child.pidfd, .events = POLLIN};
+
+    if (!w->is_retry)
+        announce_end(w);
+    child_kill(&w->process.child); /* it may be no more than its word */
+    while (poll(&p, 1, -1) <= 0) {
+    }
+    pthread_mutex_lock(&w->lock);
+    atomic_store(&w->last_end, worker_process_reap(&w->process, w->name));
+    atomic_store(&w->was_ended, atomic_load(&w->is_ending));
+    pthread_mutex_unlock(&w->lock);
+    if (w->is_retry)
+        announce_end(w);
+}
+
 /* Starts the process and its lanes again.  Their arenas are empty.  What keeps it from that is said
  * once. */
 static int start_again(struct worker *w)
@@ -83,7 +114,7 @@ static int start_again(struct worker *w)
         w->said = 0;
         return 0;
     }
-    child_end(&w->process.child, 0);
+    worker_process_end(&w->process, 0);
     if (r == -EINTR)
         return r;
     if (r != w->said)
@@ -148,13 +179,7 @@ void *worker_watcher(void *arg)
             worker_spare_begin(&w->spare);
             if (await_end(w))
                 return NULL;
-            pthread_mutex_lock(&w->lock);
-            atomic_store(&w->last_end, worker_process_reap(&w->process, w->name));
-            atomic_store(&w->was_ended, atomic_load(&w->is_ending));
-            atomic_fetch_add(&w->deaths, 3); /* one more death, and down */
-            pthread_mutex_unlock(&w->lock);
-            worker_lanes_shut(w);
-            note_death(w);
+            see_end(w);
         }
         if (replace(w))
             return NULL;

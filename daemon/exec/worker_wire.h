@@ -17,7 +17,7 @@
 
 #define WORKER_PATH      1024u
 #define WORKER_PARAMS    4096u /* bytes of a plugin's config struct, as plugin_host allows */
-#define WORKER_FDS_MAX   ((size_t)3 * SHARDS_MAX) /* of a setup */
+#define WORKER_FDS_MAX   ((size_t)3 * SHARDS_MAX + 1) /* of a setup */
 #define WORKER_LANE_NAME 64u
 #define WORKER_LANES_MAX 512u
 _Static_assert(SHARDS_MAX + ARENA_MEMBERS_MAX <= WORKER_FDS_MAX, "a lane's descriptors fit");
@@ -25,7 +25,8 @@ _Static_assert(WORKER_FDS_MAX <= FDMESSAGE_FDS_MAX, "a setup's descriptors fit")
 
 enum worker_request {
     WORKER_PROBE = 1, /* describes a device, as SETUP has it, and opens nothing else; answered */
-    WORKER_SETUP,     /* with pool, doorbell page, eventfd of each shard; answered */
+    WORKER_SETUP,     /* with pool, doorbell page, eventfd of each shard, and the page of its life;
+                         answered */
     WORKER_LANE, /* with an arena of each shard and the plugins; answered when its runner is open */
     WORKER_REGION, /* with the memory of a client; maps it */
     WORKER_FORGET, /* unmaps it */

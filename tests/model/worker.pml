@@ -61,7 +61,7 @@ inline look_after(s)
 {
     if
     :: (deaths & 1) && emptied[s] != deaths ->  /* WORKER_DIED: batches_take_orphans */
-        d_step {  /* the process has ended: nothing else writes here */
+        d_step {  /* what its runner writes from here on, while it ends, nobody reads */
             is_up[s] = false;
             decided[s] = decided[s] + taken[s];  /* take_finished; lane_orphan, lane_drop */
             taken[s] = 0;
@@ -84,7 +84,7 @@ inline look_after(s)
 }
 
 #define HAS_NEWS(s) (((deaths & 1) && emptied[s] != deaths) || (!(deaths & 1) && seen[s] != deaths))
-#define HAS_WORK(s) (out[s] > 0 || HAS_NEWS(s) || (is_up[s] && taken[s] < SLOTS && given[s] < BATCHES))
+#define HAS_WORK(s) ((out[s] > 0 && taken[s] > 0) || HAS_NEWS(s) || (is_up[s] && taken[s] < SLOTS && given[s] < BATCHES))
 
 /* shard_turn, wait_for_work. */
 proctype Shard(byte s)
@@ -178,17 +178,18 @@ proctype Watcher()
 
 end_watches:
     do
-    :: !is_alive && runners == 0 ->  /* await_end, worker_process_reap */
-        deaths = deaths + 3;         /* one more death, and down */
+    :: !is_alive ->           /* await_end, announce_end: its threads may still run */
+        deaths = deaths + 3;  /* one more death, and down */
         ring_bells();
+        (runners == 0 || BREAK == 5);  /* see_end: worker_process_reap */
         k = (BREAK == 3 -> SHARDS : 0);
         do  /* is_empty: all shards have taken their RoIs over */
         :: k < SHARDS -> emptied[k] == deaths; k++
         :: else -> break
         od;
         k = 0;
-        d_step {  /* arena_reset: no batch of a shard may be in it */
-            assert(taken[0] == 0 && taken[SHARDS - 1] == 0);
+        d_step {  /* arena_reset: no batch of a shard may be in it, and nobody writes there */
+            assert(runners == 0 && taken[0] == 0 && taken[SHARDS - 1] == 0);
             in[0] = 0; in[SHARDS - 1] = 0;
             out[0] = 0; out[SHARDS - 1] = 0;
             runner_sleeps = false;
