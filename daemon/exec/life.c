@@ -156,7 +156,7 @@ static void *own(void *arg)
 
 int life_hold(int page_fd)
 {
-    struct word *w;
+    struct word *w = NULL;
     pthread_t thread;
     int r = map(page_fd, &w);
 
