@@ -77,7 +77,7 @@ static int open_stages(struct shard *s)
     if (r == 0 && c->clients.remember)
         r = recall_new(c->clients.remember, &s->recall);
     if (r == 0)
-        r = egress_open(s->pool, s->clients, s->stats, s->s.streams, s->s.number, s->recall,
+        r = egress_open(c, s->pool, s->clients, s->stats, s->s.streams, s->s.number, s->recall,
                         &s->egress);
     if (r ==
         0) /* last: the writers look at the counters until they are closed, before shards are */

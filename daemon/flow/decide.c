@@ -30,6 +30,7 @@ void decide_roi(struct egress *out, struct accounts *accounts, struct histograms
     void *chains = pool_at(pool, r->chains);
 
     r->is_decided = true;
+    egress_time(out, r);
     if (r->status == TRIGD__V1__STATUS__TRUNCATED)
         decide_truncated(out, e, r);
     if (r->status == TRIGD__V1__STATUS__OK || r->status == TRIGD__V1__STATUS__TRUNCATED) {
@@ -68,6 +69,7 @@ void decide_roi_of_event(struct egress *out, struct accounts *accounts,
     void *chains = pool_at(pool, r->chains);
 
     r->is_decided = true;
+    egress_time(out, r);
     chains_conclude(e->menu->plan, pool_steps(pool, r), r->done, chains);
     limit_to_event(e, r, chains, event);
     if (r->status == TRIGD__V1__STATUS__OK || r->status == TRIGD__V1__STATUS__TRUNCATED)
@@ -85,6 +87,7 @@ void decide_refused(struct egress *out, struct accounts *accounts, struct engine
     struct roi *r = &pool->rois[roi];
 
     r->is_decided = true;
+    egress_time(out, r);
     r->status = TRIGD__V1__STATUS__ALGO_FAILED; /* for the books: it has no decision */
     accounts_decided(accounts, r, pool_at(pool, r->chains), true);
     egress_refused(out, e, roi, error);

@@ -65,7 +65,7 @@ int dispatch_open(const struct config *config, struct pool *pool, struct stats *
     d->registry = shared->registry;
     d->lumi = shared->lumi;
     d->retire = *retire;
-    d->oldest = d->newest = d->soft_checked = POOL_NONE;
+    d->oldest = d->newest = POOL_NONE;
     d->soft_ns = NS_PER_MS * config->limits.soft_ms;
     d->hard_ns = NS_PER_MS * config->limits.hard_ms;
     d->hang_ns = hang_of(config);

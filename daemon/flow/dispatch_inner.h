@@ -35,7 +35,6 @@ struct dispatch {
     uint32_t current;
     struct engine *next;     /* prepared, and not running yet */
     uint32_t oldest, newest; /* RoIs not decided, by arrival */
-    uint32_t soft_checked;   /* the oldest RoI not yet past the soft limit */
     uint64_t soft_ns, hard_ns;
     uint64_t hang_ns; /* a batch that takes longer, and longer than expected, hangs */
     uint64_t now_ns;  /* of the RoI that is taken, or of the turn */
@@ -76,7 +75,7 @@ void rois_give_up(struct dispatch *d, uint32_t roi, uint32_t step);
 void rois_skip(struct dispatch *d, uint32_t roi, uint32_t step);
 /* Ends an RoI that holds a value that is not allowed. */
 void rois_refuse(struct dispatch *d, uint32_t roi, const struct check_fault *fault);
-/* Marks those past the soft limit late and decides those past the hard one. */
+/* Decides those past the hard limit, or the deadlines that their clients gave them. */
 void rois_check_limits(struct dispatch *d, uint64_t now_ns);
 /* When rois_check_limits has to be called again; UINT64_MAX for never. */
 uint64_t rois_due_ns(const struct dispatch *d);

@@ -27,6 +27,8 @@ struct outbox {
      KINDS_MAX * (sizeof(Trigd__V1__Missing) + sizeof(void *)) + 64)
 
 struct egress {
+    uint64_t soft_ns, hard_ns;
+    uint64_t decided_ns; /* the last decision */
     struct pool *pool;
     struct clients *clients;
     struct stats *stats;
@@ -46,15 +48,17 @@ struct egress {
     Trigd__V1__Decision *list[MESSAGE_DECISIONS];
 };
 
-int egress_open(struct pool *pool, struct clients *clients, struct stats *stats,
-                struct streams *streams, uint32_t shard, struct recall *recall,
-                struct egress **ret_egress)
+int egress_open(const struct config *config, struct pool *pool, struct clients *clients,
+                struct stats *stats, struct streams *streams, uint32_t shard,
+                struct recall *recall, struct egress **ret_egress)
 {
     struct egress *e = calloc(1, sizeof *e);
     uint32_t n_clients = STATS_CLIENTS_MAX;
 
     if (!e)
         return -ENOMEM;
+    e->soft_ns = NS_PER_MS * config->limits.soft_ms;
+    e->hard_ns = NS_PER_MS * config->limits.hard_ms;
     e->pool = pool;
     e->clients = clients;
     e->stats = stats;
@@ -144,10 +148,18 @@ void egress_batch(struct egress *e, const struct stats_lane *lane, const struct 
     spans_batch(e->spans, lane, b);
 }
 
+void egress_time(struct egress *e, struct roi *r)
+{
+    const uint64_t age = (e->decided_ns = clock_ns()) - r->received_ns;
+
+    r->is_late = (e->soft_ns && age >= e->soft_ns) || (e->hard_ns && age >= e->hard_ns) ||
+                 (r->deadline_ns && e->decided_ns >= r->deadline_ns);
+}
+
 static void count(struct egress *e, struct engine *engine, uint32_t roi, struct client *client)
 {
     const struct roi *r = &e->pool->rois[roi];
-    const uint64_t now = clock_ns(), ns = now - r->received_ns;
+    const uint64_t now = e->decided_ns, ns = now - r->received_ns;
     struct stats_global *g = &e->stats->g;
     bool failed = roi_has_failed(r->status);
 

@@ -15,16 +15,12 @@ void in_flight_add(struct dispatch *d, uint32_t roi)
     else
         d->oldest = roi;
     d->newest = roi;
-    if (d->soft_checked == POOL_NONE)
-        d->soft_checked = roi;
 }
 
 static void list_remove(struct dispatch *d, uint32_t roi)
 {
     struct roi *r = dispatch_at(d, roi);
 
-    if (d->soft_checked == roi)
-        d->soft_checked = r->next;
     if (r->prev != POOL_NONE)
         dispatch_at(d, r->prev)->next = r->next;
     else

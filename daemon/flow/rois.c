@@ -11,10 +11,8 @@
 /* Makes the decision: it leaves every queue at once. */
 static void make_decision(struct dispatch *d, uint32_t roi)
 {
-    struct roi *r = dispatch_at(d, roi);
+    const struct roi *r = dispatch_at(d, roi);
 
-    if (r->deadline_ns && clock_ns() >= r->deadline_ns)
-        r->is_late = true; /* in the course of this turn */
     if (r->is_early)
         stats_add(&d->stats->g.early, 1);
     in_flight_leave(d, roi);
@@ -226,7 +224,6 @@ static void check_deadlines(struct dispatch *d, uint64_t now)
     for (uint32_t roi = deadlines_first(d->deadlines);
          roi != POOL_NONE && now >= dispatch_at(d, roi)->deadline_ns;
          roi = deadlines_first(d->deadlines)) {
-        dispatch_at(d, roi)->is_late = true;
         rois_fail(
             d, roi, TRIGD__V1__STATUS__TIMEOUT,
             (struct roi_why){.what = ROI_END_DEADLINE, .number = deadline_us(dispatch_at(d, roi))});
@@ -236,16 +233,10 @@ static void check_deadlines(struct dispatch *d, uint64_t now)
 void rois_check_limits(struct dispatch *d, uint64_t now)
 {
     check_deadlines(d, now);
-    while (d->soft_ns && d->soft_checked != POOL_NONE &&
-           now >= dispatch_at(d, d->soft_checked)->received_ns + d->soft_ns) {
-        dispatch_at(d, d->soft_checked)->is_late = true;
-        d->soft_checked = dispatch_at(d, d->soft_checked)->next;
-    }
     while (d->hard_ns && d->oldest != POOL_NONE &&
            now >= dispatch_at(d, d->oldest)->received_ns + d->hard_ns) {
-        struct roi *r = dispatch_at(d, d->oldest);
+        const struct roi *r = dispatch_at(d, d->oldest);
 
-        r->is_late = true;
         log_warn("dispatch", "an RoI passed the hard limit", "run=%u l1id=%u roi=%u limit_ms=%u",
                  r->info.run, r->info.l1id, r->info.roi_id, d->config->limits.hard_ms);
         rois_fail(d, d->oldest, TRIGD__V1__STATUS__TIMEOUT,
@@ -261,8 +252,5 @@ uint64_t rois_due_ns(const struct dispatch *d)
     if (d->hard_ns && d->oldest != POOL_NONE &&
         dispatch_at(d, d->oldest)->received_ns + d->hard_ns < due)
         due = dispatch_at(d, d->oldest)->received_ns + d->hard_ns;
-    if (d->soft_ns && d->soft_checked != POOL_NONE &&
-        dispatch_at(d, d->soft_checked)->received_ns + d->soft_ns < due)
-        due = dispatch_at(d, d->soft_checked)->received_ns + d->soft_ns;
     return due;
 }

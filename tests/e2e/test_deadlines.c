@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deadlines that clients give: over ZeroMQ and shared memory, under every stall, and for RoIs that
- * cannot make theirs. */
+/* Limits and the deadlines that clients give: over ZeroMQ and shared memory, under every stall, and
+ * for RoIs that cannot make theirs. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "clock.h"
 #include "sharer.h"
 #include "workers.h"
 
@@ -99,12 +100,15 @@ static void decide(struct client *c, const struct roi_spec *spec, Trigd__V1__Dec
     assert_int_equal(ret->token, spec->token);
 }
 
-/* Token i has the deadline of specs[i]: no decision before it is TIMEOUT, none comes much later. */
-static void take_ends(struct client *c, const struct roi_spec *specs, uint32_t n, struct ends *e)
+/* Token i is held to the deadline of specs[i]: no decision before it is TIMEOUT, none comes much
+ * later, and one after it is marked late.  Near is by the client's own clock. */
+static void take_ends(struct client *c, const struct roi_spec *specs, uint32_t n, uint64_t sent_ns,
+                      struct ends *e)
 {
     memset(e, 0, sizeof *e);
     for (uint32_t got = 0; got < n;) {
         const Trigd__V1__DecisionBatch *b = client_expect(c);
+        const uint64_t after_us = (clock_ns() - sent_ns) / NS_PER_US;
 
         for (size_t i = 0; i < b->n_decisions; i++, got++) {
             const Trigd__V1__Decision *d = b->decisions[i];
@@ -113,7 +117,7 @@ static void take_ends(struct client *c, const struct roi_spec *specs, uint32_t n
             assert_true(d->status < 8);
             e->n[d->status]++;
             e->n_late += d->late != 0;
-            e->n_near += d->latency_us <= deadline_us + NEAR;
+            e->n_near += after_us <= deadline_us + NEAR;
             assert_true(d->latency_us <= deadline_us + FAR);
             assert_true(d->late ||
                         d->latency_us <= deadline_us + 1 * MS); /* it is measured later */
@@ -170,8 +174,10 @@ static void stalled(bool is_shm, enum stall how)
         workers_nap(100); /* until all of its threads have stopped */
     }
     for (; tries < TRIES && e.n_near < ROIS - 3; tries++) {
+        const uint64_t sent_ns = clock_ns();
+
         client_send(&c, specs, ROIS);
-        take_ends(&c, specs, ROIS, &e);
+        take_ends(&c, specs, ROIS, sent_ns, &e);
         assert_int_equal(e.n[STATUS(TIMEOUT)], ROIS);
         assert_int_equal(e.n_late, ROIS);
     }
@@ -203,6 +209,7 @@ static void others_fill_the_queues(void **state)
     struct link flood;
     struct roi_spec many[200], specs[ROIS];
     struct ends e;
+    uint64_t sent_ns;
 
     (void)state;
     sharer_server(&s, one_by_one, menu);
@@ -214,13 +221,130 @@ static void others_fill_the_queues(void **state)
     link_send_rois(&flood, many, 200); /* the first ones take 60 ms each */
     server_wait_counter(&s, "received", 200);
     make_specs(specs);
+    sent_ns = clock_ns();
     client_send(&c, specs, ROIS);
-    take_ends(&c, specs, ROIS, &e);
+    take_ends(&c, specs, ROIS, sent_ns, &e);
     assert_int_equal(e.n[STATUS(TIMEOUT)] + e.n[STATUS(TOO_LATE)], ROIS);
     link_collect(&flood, 0, 200, NULL);
     assert_int_equal(server_counter(&s, "accepted"), 200);
     link_close(&flood);
     end_well(&s, &c);
+}
+
+/* ---------------------------------------------------------------- the configured limits */
+
+#define MANY    40u
+#define HARD_MS 100u
+
+/* RoIs that a lane is through with after a limit, which only the daemon knows. */
+static void make_many(struct roi_spec *specs, uint32_t n_stalls)
+{
+    for (uint32_t i = 0; i < MANY; i++)
+        specs[i] =
+            (struct roi_spec){.token = i, .roi_id = i < n_stalls ? FAULT_STALL : 0, .n = 50};
+}
+
+/* Takes their decisions. */
+static void take_limited(struct client *c, struct roi_spec *specs, uint32_t limit_ms,
+                         uint64_t sent_ns, struct ends *e)
+{
+    for (uint32_t i = 0; i < MANY; i++)
+        specs[i].deadline_us = limit_ms * MS;
+    take_ends(c, specs, MANY, sent_ns, e);
+}
+
+/* A lane takes 60 ms for each of 40 RoIs: those that it is not through with at the hard limit are
+ * answered then, none of them OK, and what it makes of one later is thrown away.  Once more when
+ * the machine itself stalled meanwhile. */
+static void slow_lane(bool is_shm)
+{
+    struct server s;
+    struct client c;
+    struct roi_spec specs[MANY];
+    struct ends e = {.n_near = 0};
+    uint32_t tries = 0;
+
+    sharer_server(&s,
+                  "devices: [{backend: cpu, lanes: 1, slots: 1}]\nbatching: {max_rois: 1}\n"
+                  "workers: {hang_ms: 60000}\nlimits: {soft_ms: 0, hard_ms: 100}\n",
+                  menu);
+    client_open(&c, &s, is_shm);
+    for (; tries < TRIES && e.n_near < MANY - 3; tries++) {
+        const uint64_t late = server_counter(&s, "late"), sent_ns = clock_ns();
+
+        make_many(specs, MANY);
+        client_send(&c, specs, MANY);
+        take_limited(&c, specs, HARD_MS, sent_ns, &e);
+        assert_in_range(e.n[STATUS(OK)], 0, 2);
+        assert_int_equal(e.n[STATUS(OK)] + e.n[STATUS(TIMEOUT)], MANY);
+        assert_int_equal(server_counter(&s, "late"), late + e.n_late);
+        server_wait_counter(&s, "late_results", tries + 1);
+    }
+    assert_in_range(e.n_near, MANY - 3, MANY);
+    end_well(&s, &c);
+}
+
+static void a_lane_is_slow(void **state)
+{
+    (void)state;
+    slow_lane(false);
+    slow_lane(true);
+}
+
+/* Sends RoIs whose lane takes 600 ms, stops the daemon, but not its worker, and lets it go on when
+ * results and limit are both there.  false: it had them before it was stopped. */
+static bool send_and_stop(struct server *s, struct client *c, struct roi_spec *specs,
+                          uint64_t *ret_sent_ns)
+{
+    const uint64_t received = server_counter(s, "received");
+    bool was_in_time;
+
+    make_many(specs, 1);
+    *ret_sent_ns = clock_ns();
+    client_send(c, specs, MANY);
+    server_wait_counter(s, "received", received + MANY);
+    assert_int_equal(kill(s->pid, SIGSTOP), 0);
+    was_in_time = clock_ns() - *ret_sent_ns < 400 * NS_PER_MS;
+    workers_nap(1200);
+    assert_int_equal(kill(s->pid, SIGCONT), 0);
+    return was_in_time;
+}
+
+/* Results and the limit are seen in one turn of the daemon: what is late is not answered as if it
+ * were not. */
+static void both_at_once(const char *limits, int status)
+{
+    struct server s;
+    struct client c;
+    struct roi_spec specs[MANY];
+    struct ends e;
+    uint64_t sent_ns, late;
+    bool was_in_time = false;
+    char config[512];
+
+    snprintf(config, sizeof config,
+             "devices: [{backend: cpu, lanes: 1}]\nworkers: {hang_ms: 60000}\n%s", limits);
+    sharer_server(&s, config, slow_menu);
+    client_open(&c, &s, false);
+    for (uint32_t i = 0; i < TRIES && !was_in_time; i++) {
+        late = server_counter(&s, "late");
+        was_in_time = send_and_stop(&s, &c, specs, &sent_ns);
+        take_limited(&c, specs, 1000, sent_ns, &e);
+        assert_int_equal(server_counter(&s, "late"), late + e.n_late);
+    }
+    assert_true(was_in_time);
+    assert_int_equal(e.n[status], MANY);
+    assert_int_equal(e.n_late, MANY);
+    if (status == STATUS(TIMEOUT))
+        server_wait_counter(&s, "late_results", MANY);
+    end_well(&s, &c);
+}
+
+static void results_and_the_limit_at_once(void **state)
+{
+    (void)state;
+    both_at_once("limits: {soft_ms: 0, hard_ms: 1000}\n", STATUS(TIMEOUT));
+    both_at_once("limits: {soft_ms: 1000, hard_ms: 20000}\n", STATUS(OK));
 }
 
 /* ---------------------------------------------------------------- what deadlines mean */
@@ -330,6 +454,7 @@ static void of_a_batch(void **state)
     struct server s;
     struct client c;
     struct ends e;
+    uint64_t sent_ns;
 
     (void)state;
     sharer_server(&s, one_by_one, menu);
@@ -346,8 +471,9 @@ static void of_a_batch(void **state)
     batch.deadline_us = 40 * MS;
     m.body_case = TRIGD__V1__TO_DAEMON__BODY_BATCH;
     m.batch = &batch;
+    sent_ns = clock_ns();
     link_send(&c.link, &m);
-    take_ends(&c, specs, 3, &e);
+    take_ends(&c, specs, 3, sent_ns, &e);
     assert_int_equal(e.n[STATUS(TIMEOUT)], 3);
     end_well(&s, &c);
 }
@@ -358,6 +484,8 @@ int main(void)
         cmocka_unit_test(a_lane_hangs),
         cmocka_unit_test(a_worker_is_stopped),
         cmocka_unit_test(others_fill_the_queues),
+        cmocka_unit_test(a_lane_is_slow),
+        cmocka_unit_test(results_and_the_limit_at_once),
         cmocka_unit_test(an_roi_cannot_make_it),
         cmocka_unit_test(no_time_to_run_again),
         cmocka_unit_test(never_looser),
