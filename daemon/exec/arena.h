@@ -60,6 +60,7 @@ struct arena_input { /* what stage_fill said of an input that the front has gath
 struct arena_batch {
     uint32_t n;
     int32_t error;               /* 0, or the negative errno that failed the whole batch */
+    uint32_t is_lost;            /* -ENODEV is the word of the device too, not of a plugin alone */
     uint64_t begun_ns, ended_ns; /* the time that it was in the runner */
     uint64_t items;              /* of its first input */
     uint32_t is_overlapped;      /* another batch was in flight when it began */

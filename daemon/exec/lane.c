@@ -289,6 +289,7 @@ bool lane_finished(struct lane *l, struct lane_done *ret_done)
     now = clock_ns();
     look_at_oldest(l, ret_done);
     ret_done->error = b->error < 0 ? b->error : 0;
+    ret_done->is_lost = ret_done->error == -ENODEV && b->is_lost;
     ret_done->begun_ns = between(ret_done->closed_ns, b->begun_ns, now);
     ret_done->ended_ns = between(ret_done->begun_ns, b->ended_ns, now);
     return true;

@@ -151,6 +151,7 @@ struct lane_done { /* a batch that came back */
     uint32_t n;
     const uint32_t *roi;
     int error;
+    bool is_lost;                           /* with -ENODEV: all lanes of the device are */
     uint64_t closed_ns, begun_ns, ended_ns; /* in order, whatever the runner claims */
 };
 /* The oldest batch, if it has come back.  Valid until lane_release. */

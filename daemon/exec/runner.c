@@ -353,6 +353,7 @@ static void end_batch(struct runner *l, uint32_t number, int error)
     if (!error)
         error = runner_collect(l, number);
     b->error = error < 0 ? error : 0;
+    b->is_lost = error == -ENODEV && trg_finish(slot->queue) < 0;
     if (b->error)
         log_warn("lane", "a batch failed", "lane=\"%s\" rois=%u error=\"%s\"", l->s.name, slot->n,
                  strerror(-b->error));

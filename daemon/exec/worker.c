@@ -210,7 +210,7 @@ int worker_close_lane(struct worker *w, struct lane *l, int error)
 {
     const uint64_t one = 1;
 
-    if (!w->base.is_process || w->is_retry || !w->info.is_host)
+    if (!w->base.is_process || w->is_retry)
         return -ENOTSUP;
     for (uint32_t i = 0; i < w->base.n_shards; i++)
         atomic_store(&l->sibling[i]->is_open, false);

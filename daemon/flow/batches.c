@@ -158,7 +158,7 @@ static void fail_again(struct dispatch *d, uint32_t engine, uint32_t head, const
     suspects_settle(d->suspects, b->n);
     if (n > 1)
         suspects_split(d->suspects, engine, head, roi, n);
-    else if (n && culprit_is(d, l, b->n, roi[0], b->error))
+    else if (n && culprit_is(d, l, b, roi[0]))
         fail_all(d, e, head, roi, 1, culprit_note(d, e, head, l, roi[0], b->error));
     else if (n)
         suspects_add(d->suspects, engine, head, roi, n); /* it has the room that it had */
@@ -183,13 +183,13 @@ static void take_failure(struct dispatch *d, uint32_t engine, uint32_t head, con
     }
 }
 
-/* A device that is lost takes its worker with it, a CPU the lane that says so; one that is a thread
- * rests, but for the one retry lane of a CPU. */
-static void judge_lane(struct dispatch *d, struct lane *l, int error)
+/* A device that is lost takes its worker with it, a plugin that says so alone its lane; one that is
+ * a thread rests, but for the one retry lane of a CPU. */
+static void judge_lane(struct dispatch *d, struct lane *l, int error, bool is_lost)
 {
     if (error != -ENODEV)
         return;
-    if (worker_close_lane(l->worker, l, error) == 0) {
+    if (!is_lost && worker_close_lane(l->worker, l, error) == 0) {
         l->is_up = false;
         return;
     }
@@ -224,7 +224,7 @@ static bool take_finished(struct dispatch *d, uint32_t engine, uint32_t head, st
             take_results(d, d->engine[engine], head, l, &b);
         }
         lane_release(l);
-        judge_lane(d, l, b.error);
+        judge_lane(d, l, b.error, b.is_lost);
         if (l->is_retry) /* after it is known to be ending: no shard may give it one more */
             worker_unreserve(l->worker, l->s.shard);
         did = true;

@@ -71,18 +71,18 @@ static void strike(const struct dispatch *d, const struct engine *e, uint32_t he
                   e->menu->steps[head].plugin->d.name, ms);
 }
 
-bool culprit_is(struct dispatch *d, const struct lane *l, uint32_t n, uint32_t roi, int error)
+bool culprit_is(struct dispatch *d, const struct lane *l, const struct lane_done *b, uint32_t roi)
 {
     struct roi *r = dispatch_at(d, roi);
     const bool is_last = r->is_last_trial;
 
-    if (n > 1)
+    if (b->n > 1)
         return false;
-    if (error == -EOWNERDEAD && why_alone(l, error).what == ROI_END_HANG) {
+    if (b->error == -EOWNERDEAD && why_alone(l, b->error).what == ROI_END_HANG) {
         r->is_last_trial = true;
         return is_last;
     }
-    return error != -ENODEV || worker_device(l->worker)->is_host || ++r->losses >= LOSSES_MOST;
+    return !b->is_lost || ++r->losses >= LOSSES_MOST;
 }
 
 struct roi_why culprit_note(struct dispatch *d, const struct engine *e, uint32_t head,

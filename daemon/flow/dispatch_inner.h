@@ -82,10 +82,10 @@ uint64_t rois_due_ns(const struct dispatch *d);
 
 /* ---- culprits.c ---- */
 
-/* Whether an RoI that was left of a batch of n that failed is the reason.  Others were in the batch
+/* Whether an RoI that was left of a batch that failed is the reason.  Others were in the batch
  * and are decided by now; a device may be lost for reasons of its own, but not again and again
  * under the same RoI; and one that took long has a last trial, behind all others. */
-bool culprit_is(struct dispatch *d, const struct lane *l, uint32_t n, uint32_t roi, int error);
+bool culprit_is(struct dispatch *d, const struct lane *l, const struct lane_done *b, uint32_t roi);
 /* Says and counts one that is, against its step too, and excuses the workers of that; returns why
  * it fails. */
 struct roi_why culprit_note(struct dispatch *d, const struct engine *e, uint32_t head,

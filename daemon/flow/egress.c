@@ -49,8 +49,8 @@ struct egress {
 };
 
 int egress_open(const struct config *config, struct pool *pool, struct clients *clients,
-                struct stats *stats, struct streams *streams, uint32_t shard,
-                struct recall *recall, struct egress **ret_egress)
+                struct stats *stats, struct streams *streams, uint32_t shard, struct recall *recall,
+                struct egress **ret_egress)
 {
     struct egress *e = calloc(1, sizeof *e);
     uint32_t n_clients = STATS_CLIENTS_MAX;

@@ -14,8 +14,8 @@
 struct egress;
 /* `recall` may be NULL. */
 int egress_open(const struct config *config, struct pool *pool, struct clients *clients,
-                struct stats *stats, struct streams *streams, uint32_t shard,
-                struct recall *recall, struct egress **ret_egress);
+                struct stats *stats, struct streams *streams, uint32_t shard, struct recall *recall,
+                struct egress **ret_egress);
 void egress_close(struct egress *e); /* NULL is fine */
 struct pool *egress_pool(struct egress *e);
 
@@ -27,7 +27,8 @@ void egress_batch(struct egress *e, const struct stats_lane *lane, const struct 
 /* An RoI is decided now: marks it late when it is past a limit or its deadline.  Before it enters
  * the books. */
 void egress_time(struct egress *e, struct roi *r);
-/* Takes a decided RoI, of which egress_time was told last.  Its decision leaves with the next flush. */
+/* Takes a decided RoI, of which egress_time was told last.  Its decision leaves with the next
+ * flush. */
 void egress_roi(struct egress *e, struct engine *engine, uint32_t roi);
 /* Takes an RoI that is refused: its asker is answered an Error at once, and no decision. */
 void egress_refused(struct egress *e, struct engine *engine, uint32_t roi,

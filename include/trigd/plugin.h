@@ -13,7 +13,7 @@
  *          by the limits it is given, a set for each slot, and never in submit or collect.
  * Errors:  0 or a negative errno.  The function that detects an error logs its cause.  A failed
  *          submit or collect fails the whole batch and leaves the algo usable; -ENODEV closes
- *          the lane.
+ *          the lane, and all lanes of its device when the queue fails as well.
  */
 #ifndef TRG_PLUGIN_H
 #define TRG_PLUGIN_H

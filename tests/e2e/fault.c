@@ -29,6 +29,7 @@ struct config {
     uint32_t warm_up_ms;
     uint32_t refuse;
     uint32_t lost_algo;
+    uint32_t lost_gpu;
 };
 
 struct trg_algo {
@@ -47,6 +48,8 @@ static const struct trg_param params[] = {
      "while the file $FAULT_REFUSES is there: 1: create fails, 2: on a GPU, 3: it aborts there"},
     {"lost_algo", TRG_PARAM_U32, offsetof(struct config, lost_algo), "0", 0, 100, "", NULL,
      "of such algos in a process the one of that number loses its device with each RoI; 0: none"},
+    {"lost_gpu", TRG_PARAM_BOOL, offsetof(struct config, lost_gpu), "false", 0, 1, "", NULL,
+     "algos of a GPU say so of each RoI, and it is well"},
     {0},
 };
 static const struct trg_value values[] = {{"n", "", "items of the RoI"}, {0}};
@@ -69,6 +72,7 @@ static int create(const struct trg_host *host, const void *config, struct trg_de
 {
     static _Atomic uint32_t n_algos;
     const struct config *c = config;
+    struct trg_device_info info;
     struct trg_algo *a = calloc(1, sizeof *a);
     int r = a ? refuse(c->refuse, device) : -ENOMEM;
 
@@ -79,7 +83,8 @@ static int create(const struct trg_host *host, const void *config, struct trg_de
         return r;
     }
     a->config = c;
-    a->is_lost = c->lost_algo && ++n_algos == c->lost_algo;
+    trg_device_info(device, &info);
+    a->is_lost = (c->lost_algo && ++n_algos == c->lost_algo) || (c->lost_gpu && !info.is_host);
     *ret_algo = a;
     return 0;
 }

@@ -240,8 +240,7 @@ static void others_fill_the_queues(void **state)
 static void make_many(struct roi_spec *specs, uint32_t n_stalls)
 {
     for (uint32_t i = 0; i < MANY; i++)
-        specs[i] =
-            (struct roi_spec){.token = i, .roi_id = i < n_stalls ? FAULT_STALL : 0, .n = 50};
+        specs[i] = (struct roi_spec){.token = i, .roi_id = i < n_stalls ? FAULT_STALL : 0, .n = 50};
 }
 
 /* Takes their decisions. */

@@ -211,6 +211,42 @@ static void one_lane_of_four(void **state)
     link_end_well(&s, &l);
 }
 
+/* A plugin says of its GPU with every batch that it is lost, and it is not: its lane is closed, and
+ * opened again ever more rarely; the other lanes of the GPU serve, in the same process. */
+static void a_gpu_is_said_to_be_lost(void **state)
+{
+    struct server s;
+    struct link l;
+    char menu[1024];
+
+    (void)state;
+    snprintf(menu, sizeof menu, two_steps, "lost_gpu: true");
+    workers_prepare_gpus(&s, cpu_and_gpu, menu);
+    launch_with_log(&s);
+    workers_join(&s, &l);
+    for (uint32_t up = 0; up < 3; up = count_lines(&s, "a lane is up again", "g@cuda:0/0"))
+        serve_at_once(&l, OF_F | OF_G, AT_ONCE);
+    for (uint32_t i = 0; i < 100 && !server_row_number(&s, "lanes", "f@cuda:0/0", "rois"); i++)
+        serve_rounds(&l, OF_F);
+    assert_true(server_row_number(&s, "lanes", "f@cuda:0/0", "rois") > 0);
+    assert_true(server_counter(&s, "retried") >= 3 * WORKERS_BATCH);
+    assert_int_equal(server_counter(&s, "failed"), 0);
+    assert_int_equal(workers_number(&s, "cuda:0/1", "deaths"), 0);
+    for (uint32_t i = 0; i < 1000 && !is_down(&s, "g@cuda:0/0"); i++)
+        serve_at_once(&l, OF_G, AT_ONCE);
+    assert_true(is_down(&s, "g@cuda:0/0")); /* for 400 ms, which doubles */
+    for (uint32_t i = 0; i < 20; i++) {
+        serve_at_once(&l, OF_F | OF_G, AT_ONCE);
+        workers_nap(100);
+    }
+    assert_in_range(count_lines(&s, "a lane is up again", "g@cuda:0/0"), 3, 8);
+    assert_false(is_down(&s, "f@cuda:0/0"));
+    assert_int_equal(server_readyz(&s), 200);
+    assert_int_equal(server_counter(&s, "failed"), 0);
+    assert_int_equal(workers_number(&s, "cuda:0/1", "deaths"), 0);
+    link_end_well(&s, &l);
+}
+
 /* ---------------------------------------------------------------- a plugin that keeps dying */
 
 /* Step g ends its worker with each RoI: it is taken out, and step f, in the same worker, serves on.
@@ -320,6 +356,7 @@ int main(void)
         cmocka_unit_test(a_lane_that_does_not_open),
         cmocka_unit_test(a_lane_that_aborts_while_it_opens),
         cmocka_unit_test(one_lane_of_four),
+        cmocka_unit_test(a_gpu_is_said_to_be_lost),
         cmocka_unit_test(a_step_that_keeps_dying),
         cmocka_unit_test(a_gpu_is_lost_in_service),
         cmocka_unit_test(a_gpu_is_lost_while_warming_up),
