@@ -189,8 +189,10 @@ static void run(const char *menu, const char *preset, const char *backend, bool 
     struct link l;
     struct held held;
 
+    /* the room for an RoI's doublets is 10 MiB, and shards divide the pool */
     snprintf(config, sizeof config,
              "devices: [{backend: %s, lanes: 1}]\n"
+             "pool: {mbytes: 1024}\n"
              "clients: {max_layer: 63}\n"
              "limits: {soft_ms: 0, hard_ms: 0}\n"
              "streams: [{stream: physics}]\n"
