@@ -68,7 +68,7 @@ struct maker { /* one RoI being made */
     const struct detector *d;
     struct generated *g;
     bool has_charge; /* pixels are made instead of hits */
-    struct pixels_maker pixels;
+    struct charge_maker pixels;
 };
 
 /* ---------------------------------------------------------------- one particle */
@@ -345,7 +345,7 @@ static int finish(struct maker *m, int r)
         r = m->has_charge ? pixels_noise(&m->pixels) : add_noise_hit(m);
     if (r == 0)
         r = m->has_charge ? pixels_store(&m->pixels, m->g) : store_sort(m->g);
-    pixels_maker_free(&m->pixels);
+    charge_maker_free(&m->pixels);
     return r;
 }
 

@@ -6,49 +6,21 @@
 #include "gen_pixels.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdlib.h>
 
-#include "array.h"
-#include "gen_charge.h"
 #include "gen_store.h"
 
-#define THRESHOLD   0.1
-#define NOISE       0.05 /* mean charge of noise over the threshold */
 #define DRIFT_ASIDE 0.4
 #define STEPS       16 /* and two for each pixel on the way */
 #define STEPS_MAX   128
 #define CHARGE_MAX  4095
-#define COLUMN_BITS 9
-#define ROW_BITS    8
 
-static const struct charge_model silicon = {
-    .thickness = 0.285, .spread = 0.006, .knocked = 0.08, .knocked_far = 0.1};
-
-static struct geometry geometry; /* zero: it could not be read */
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static void open_geometry(void)
-{
-    char why[256];
-
-    geometry_open("cms", &geometry, why, sizeof why);
-}
-
-static const struct geometry *cms(void)
-{
-    pthread_once(&once, open_geometry);
-    return &geometry;
-}
-
-void pixels_maker_free(struct pixels_maker *m)
-{
-    free(m->pixel);
-    m->pixel = NULL;
-    m->n = m->room = 0;
-}
-
-/* ---------------------------------------------------------------- modules */
+static const struct charge_model silicon = {.detector = CHARGE_CMS,
+                                            .thickness = 0.285,
+                                            .spread = 0.006,
+                                            .knocked = 0.08,
+                                            .knocked_far = 0.1,
+                                            .threshold = 0.1,
+                                            .noise = 0.05};
 
 static double dot(const double *a, const float *b)
 {
@@ -57,7 +29,7 @@ static double dot(const double *a, const float *b)
 
 const struct geometry_sensor *pixels_module(uint32_t layer, const double place[3])
 {
-    const struct geometry *g = cms();
+    const struct geometry *g = charge_geometry(CHARGE_CMS);
     const struct geometry_sensor *nearest = NULL;
     double best = INFINITY;
 
@@ -83,27 +55,11 @@ const struct geometry_sensor *pixels_module(uint32_t layer, const double place[3
     return nearest;
 }
 
-/* ---------------------------------------------------------------- pixels */
-
-static int add_pixel(struct pixels_maker *m, uint32_t module, uint32_t column, uint32_t row,
-                     double charge, uint32_t particle)
-{
-    const double counts = charge * PIXELS_MIP;
-
-    if (array_grow(&m->pixel, m->n, &m->room, sizeof *m->pixel) < 0)
-        return -ENOMEM;
-    m->pixel[m->n++] =
-        (struct pixels_pixel){.key = module << (COLUMN_BITS + ROW_BITS) | column << ROW_BITS | row,
-                              .charge = counts < CHARGE_MAX ? (uint32_t)(counts + 0.5) : CHARGE_MAX,
-                              .particle = particle};
-    return 0;
-}
-
 /* How a particle goes through a module; false: beside it. */
 static bool find_way(const struct geometry_sensor *s, const double place[3], const double to[3],
                      struct charge_way *ret)
 {
-    const struct geometry *g = cms();
+    const struct geometry *g = charge_geometry(CHARGE_CMS);
     const double at[3] = {place[0] - (double)s->corner[0], place[1] - (double)s->corner[1],
                           place[2] - (double)s->corner[2]};
     const double along = dot(to, s->column), across = dot(to, s->row);
@@ -124,84 +80,42 @@ static bool find_way(const struct geometry_sensor *s, const double place[3], con
     return charge_column(g, w.a) >= 0 && charge_row(g, w.b) >= 0;
 }
 
-int pixels_cross(struct pixels_maker *m, const struct geometry_sensor *module,
+int pixels_cross(struct charge_maker *m, const struct geometry_sensor *module,
                  const double place[3], const double to[3], uint32_t particle)
 {
-    const uint32_t number = (uint32_t)(module - cms()->sensor);
+    const uint32_t number = (uint32_t)(module - charge_geometry(CHARGE_CMS)->sensor);
     struct charge_way way;
-    struct charge q;
-    int r = 0;
+    int r;
 
     if (!find_way(module, place, to, &way))
         return 0;
-    charge_collect(&m->random, &silicon, cms(), &way, &q);
-    for (int c = 0; c < CHARGE_SIDE; c++)
-        for (int k = 0; r == 0 && k < CHARGE_SIDE; k++)
-            if (q.in[c][k] > THRESHOLD)
-                r = add_pixel(m, number, (uint32_t)(q.column + c), (uint32_t)(q.row + k),
-                              q.in[c][k], particle);
+    r = charge_cross(m, &silicon, number, &way, particle);
     return r < 0 ? r : 1;
 }
 
-int pixels_noise(struct pixels_maker *m)
+int pixels_noise(struct charge_maker *m)
 {
-    const struct geometry *g = cms();
-    uint32_t module, column, row;
+    const uint32_t n = charge_geometry(CHARGE_CMS)->n_sensors;
 
-    if (!g->n_sensors)
-        return -ENOMEM;
-    module = (uint32_t)(random_u64(&m->random) % g->n_sensors);
-    column = (uint32_t)(random_u64(&m->random) % g->n_columns);
-    row = (uint32_t)(random_u64(&m->random) % g->n_rows);
-    return add_pixel(m, module, column, row, THRESHOLD + random_exponential(&m->random, NOISE),
-                     GENERATOR_NOISE);
+    return n ? charge_noise(m, &silicon, (uint32_t)(random_u64(&m->random) % n)) : -ENOMEM;
 }
 
-/* ---------------------------------------------------------------- items */
-
-static int compare(const void *a, const void *b)
+/* The charges that particles left in one pixel add up. */
+static int store_one(struct generated *g, const struct charge_pixel *p, uint32_t n)
 {
-    const struct pixels_pixel *p = a, *q = b;
+    struct store_pixel all = {.module = p->sensor, .column = p->column, .row = p->row};
 
-    if (p->key != q->key)
-        return p->key < q->key ? -1 : 1;
-    if (p->particle != q->particle)
-        return p->particle < q->particle ? -1 : 1;
-    return p->charge < q->charge ? -1 : p->charge > q->charge;
-}
+    for (uint32_t i = 0; i < n; i++) {
+        const double counts = p[i].charge * PIXELS_MIP;
 
-/* One pixel, which first .. last - 1 are. */
-static int store_one(const struct pixels_maker *m, uint32_t first, uint32_t last,
-                     struct generated *g)
-{
-    const struct pixels_pixel *p = &m->pixel[first];
-    struct store_pixel all = {.module = p->key >> (COLUMN_BITS + ROW_BITS),
-                              .column = p->key >> ROW_BITS & ((1u << COLUMN_BITS) - 1),
-                              .row = p->key & ((1u << ROW_BITS) - 1)};
-    int r;
-
-    for (uint32_t i = first; i < last; i++)
-        all.charge += m->pixel[i].charge;
+        all.charge += counts < CHARGE_MAX ? (uint32_t)(counts + 0.5) : CHARGE_MAX;
+    }
     if (all.charge > CHARGE_MAX)
         all.charge = CHARGE_MAX;
-    r = store_pixel(g, &all, p->particle);
-    for (uint32_t i = first; r == 0 && i < last; i++)
-        if (m->pixel[i].particle != GENERATOR_NOISE)
-            r = store_claim(g, g->n - 1, m->pixel[i].particle);
-    return r;
+    return store_pixel(g, &all, p->particle);
 }
 
-int pixels_store(struct pixels_maker *m, struct generated *g)
+int pixels_store(struct charge_maker *m, struct generated *g)
 {
-    int r = 0;
-
-    if (m->n)
-        qsort(m->pixel, m->n, sizeof *m->pixel, compare);
-    for (uint32_t first = 0, last; r == 0 && first < m->n; first = last) {
-        last = first + 1;
-        while (last < m->n && m->pixel[last].key == m->pixel[first].key)
-            last++;
-        r = store_one(m, first, last, g);
-    }
-    return r;
+    return charge_store(m, g, store_one);
 }

@@ -69,7 +69,7 @@ struct maker { /* one RoI being made */
     const struct generator_preset *p;
     struct generated *g;
     struct velo_made made;
-    struct banks_maker banks;
+    struct charge_maker banks;
     uint32_t origin;                  /* the last vertex that material made */
     double activity[COLLISIONS_ROOM]; /* of each collision, mean 1 */
 };
@@ -502,7 +502,7 @@ static int finish(struct maker *m, int r)
     if (m->p->detector == GENERATOR_VELO_BANKS) {
         if (r == 0)
             r = banks_store(&m->banks, m->g);
-        banks_maker_free(&m->banks);
+        charge_maker_free(&m->banks);
         return r;
     }
     if (r == 0)
