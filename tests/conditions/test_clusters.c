@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "memfile.h"
 #include "seed.h"
 #include "trigd/testing.h"
 
@@ -108,21 +108,18 @@ int main(void)
                         "    sensor: [5, 60000]\n"
                         "    dx: [0.3, 1]\n    dy: [-0.2, 1]\n    dz: [1.5, 1]\n"
                         "    rx: [0.01, 0]\n    ry: [-0.02, 0]\n    rz: [0.3, 0]\n";
-    char path[] = "/tmp/trigd-alignment-XXXXXX", plugin[1024];
+    struct memfile file = memfile_new(text, sizeof text - 1);
+    char plugin[1024];
     struct trg_testing_roi roi = {.info = {.run = 1}};
     struct trg_testing *t = NULL;
-    const int fd = mkstemp(path);
     int failed;
 
     snprintf(plugin, sizeof plugin, "%s/plugins/clusters.so", getenv("TRIGD_BUILD"));
     make_words(fresh_seed(), &roi);
-    failed = fd < 0 || write(fd, text, sizeof text - 1) != (ssize_t)sizeof text - 1 ||
-             trg_testing_open(plugin, &t) < 0;
+    failed = trg_testing_open(plugin, &t) < 0;
     for (uint32_t d = 0; !failed && d < trg_testing_devices(t); d++)
-        failed = check_device(t, d, path, &roi) < 0;
+        failed = check_device(t, d, file.path, &roi) < 0;
     trg_testing_close(t);
-    if (fd >= 0)
-        close(fd);
-    unlink(path);
+    memfile_close(&file);
     return failed;
 }

@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "conditions/condition_file.h"
 #include "config/yamlfile.h"
 #include "log.h"
+#include "memfile.h"
 #include "tables.collections.h"
 
 static const struct condition_need needs[] = {{"scale", &trg_scales, false},
@@ -21,14 +21,10 @@ static const struct condition_need needs[] = {{"scale", &trg_scales, false},
 
 static int read_text(const char *text, struct condition_list *ret_list)
 {
-    char path[] = "/tmp/trigd-conditions-XXXXXX";
-    int fd = mkstemp(path), r;
+    struct memfile f = memfile_new(text, strlen(text));
+    const int r = conditions_read(f.path, needs, 2, ret_list);
 
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    close(fd);
-    r = conditions_read(path, needs, 2, ret_list);
-    unlink(path);
+    memfile_close(&f);
     return r;
 }
 

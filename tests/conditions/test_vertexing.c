@@ -3,20 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "collisions.h"
-
-static int write_file(char *path)
-{
-    const int fd = mkstemp(path);
-    const char text[] = "conditions: {beam_line: {x: [1.25], y: [-0.75], sigma: [0.05]}}\n";
-    const int r = fd >= 0 && write(fd, text, sizeof text - 1) == (ssize_t)sizeof text - 1 ? 0 : -1;
-
-    if (fd >= 0)
-        close(fd);
-    return r;
-}
+#include "memfile.h"
 
 static int check_device(struct trg_testing *t, uint32_t d, const char *path)
 {
@@ -50,16 +39,18 @@ static int check_device(struct trg_testing *t, uint32_t d, const char *path)
 
 int main(void)
 {
-    char path[] = "/tmp/trigd-beam-XXXXXX", plugin[1024];
+    const char text[] = "conditions: {beam_line: {x: [1.25], y: [-0.75], sigma: [0.05]}}\n";
+    struct memfile file = memfile_new(text, sizeof text - 1);
+    char plugin[1024];
     struct trg_testing *t = NULL;
     int failed;
 
     snprintf(plugin, sizeof plugin, "%s/plugins/vertexing.so", getenv("TRIGD_BUILD"));
     make_tracks(fresh_seed());
-    failed = write_file(path) < 0 || trg_testing_open(plugin, &t) < 0;
+    failed = trg_testing_open(plugin, &t) < 0;
     for (uint32_t d = 0; !failed && d < trg_testing_devices(t); d++)
-        failed = check_device(t, d, path) < 0;
+        failed = check_device(t, d, file.path) < 0;
     trg_testing_close(t);
-    unlink(path);
+    memfile_close(&file);
     return failed;
 }

@@ -6,13 +6,13 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "config/yamlfile.h"
 #include "flow/histograms.h"
 #include "log.h"
+#include "memfile.h"
 #include "menu/chains.h"
 #include "seed.h"
 
@@ -99,18 +99,16 @@ struct fixture {
 
 static struct menu *load(struct fixture *f, const char *menu)
 {
-    char folder[1024], *paths[] = {folder}, path[] = "/tmp/trigd-menu-XXXXXX";
-    const int fd = mkstemp(path);
+    char folder[1024], *paths[] = {folder};
+    struct memfile file = memfile_new(menu, strlen(menu));
     struct menu *m = NULL;
     int r;
 
     snprintf(folder, sizeof folder, "%s/test-plugins", getenv("TRIGD_BUILD"));
     if (!f->host)
         assert_int_equal(plugin_host_new(paths, 1, &f->host), 0);
-    assert_true(fd >= 0 && write(fd, menu, strlen(menu)) == (ssize_t)strlen(menu));
-    close(fd);
-    r = menu_load(path, f->host, &m);
-    unlink(path);
+    r = menu_load(file.path, f->host, &m);
+    memfile_close(&file);
     return r < 0 ? NULL : m;
 }
 

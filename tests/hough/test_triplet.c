@@ -12,6 +12,8 @@
 #include "naive.h"
 #include "testing.h"
 
+#include "agreement.h"
+
 #define HITS 64
 
 struct sample {
@@ -294,65 +296,14 @@ static void a_full_detector(void **state)
 
 /* ---------------------------------------------------------------- the naive search */
 
-struct agreement {
-    uint32_t same, mine, theirs;
-};
-
-static void compare(struct agreement *a, const struct event *e, const struct products *f,
-                    const struct serial_tracks *want)
-{
-    uint32_t *track_of = calloc(e->n + 1u, sizeof *track_of), at = 0;
-
-    assert_non_null(track_of);
-    for (uint32_t i = 0; i < want->n; i++)
-        track_of[want->list[i].hit[0]] = i + 1;
-    for (uint32_t i = 0; i < f->of[0].n; i++) {
-        const uint32_t other = track_of[found_inner(f)[at]], n = found_hits(f)[i];
-        uint32_t k = 0;
-
-        if (other && want->list[other - 1].n == n)
-            while (k + 1 < n && found_outer(f)[at + k] == want->list[other - 1].hit[k + 1])
-                k++;
-        a->same += other && want->list[other - 1].n == n && k + 1 == n;
-        at += n - 1;
-    }
-    a->mine += f->of[0].n;
-    a->theirs += want->n;
-    free(track_of);
-}
-
-static void check_the_same(const char *const *settings)
-{
-    const uint32_t n = rois_or(3);
-    struct event *events = make_events("velo", fresh_seed(), n);
-    struct trg_result *results = calloc(n, sizeof *results);
-    struct products *found = calloc(n, sizeof *found);
-    struct agreement a = {0, 0, 0};
-    struct hough_config c;
-
-    assert_true(results && found);
-    configure(&c, "velo", settings);
-    run_on(cpu(), &c, events, n, 2, results, found);
-    for (uint32_t i = 0; i < n; i++) {
-        struct serial_tracks want;
-
-        assert_int_equal(naive_find(&c, &events[i], &want), 0);
-        compare(&a, &events[i], &found[i], &want);
-        serial_free(&want);
-    }
-    print_message("%u tracks here, %u there, %u the same\n", a.mine, a.theirs, a.same);
-    assert_true(a.mine > 0 && a.same >= 0.99 * a.mine && a.same >= 0.99 * a.theirs);
-    free(results);
-    products_free(found, n);
-    events_free(events, n);
-}
-
 static void the_same_tracks(void **state)
 {
+    const char *const *const settings[] = {
+        NULL, SETTINGS("crowd", "2"), SETTINGS("chance3_max", "0.0004", "chance4_max", "0.002")};
+
     (void)state;
-    check_the_same(NULL);
-    check_the_same(SETTINGS("crowd", "2"));
-    check_the_same(SETTINGS("chance3_max", "0.0004", "chance4_max", "0.002"));
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        check_agreement("velo", settings[i], naive_find, rois_or(3), fresh_seed(), 0.99);
 }
 
 int main(void)

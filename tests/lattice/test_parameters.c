@@ -4,24 +4,19 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "memfile.h"
 #include "parameters.h"
 
-static char path[256];
+static struct memfile file;
 
 static void put(const char *text)
 {
-    FILE *f = fopen(path, "w");
-
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
+    memfile_close(&file);
+    file = memfile_new(text, strlen(text));
 }
 
 static void right(void **state)
@@ -32,18 +27,18 @@ static void right(void **state)
 
     (void)state;
     put("4\n3\n40000\n10\n0.1\n0.005\n1.85\n");
-    assert_int_equal(lattice_read_parameters(path, &p, &why), 0);
+    assert_int_equal(lattice_read_parameters(file.path, &p, &why), 0);
     assert_int_equal(p.setup.nx, 4);
     assert_int_equal(p.setup.ny, 3);
     assert_int_equal(p.steps, 40000);
     assert_true(p.setup.density == 0.1 && p.setup.accel == 0.005 && p.setup.omega == 1.85);
     assert_true(fabs(lattice_reynolds(&p, 1.319405137909e-02) - 9.7630) < 1e-3);
     put("0 0 1\n\n3 2 1\r\n1 2 1\n");
-    assert_int_equal(lattice_read_obstacles(path, 4, 3, kind, &why), 0);
+    assert_int_equal(lattice_read_obstacles(file.path, 4, 3, kind, &why), 0);
     assert_true(kind[0] == 1 && kind[11] == 1 && kind[9] == 1 && kind[1] == 0);
     memset(kind, 0, sizeof kind);
     put("x,y\n1,0\n2,1\n");
-    assert_int_equal(lattice_read_obstacles(path, 4, 3, kind, &why), 0);
+    assert_int_equal(lattice_read_obstacles(file.path, 4, 3, kind, &why), 0);
     assert_true(kind[1] == 1 && kind[6] == 1 && kind[0] == 0);
 }
 
@@ -67,8 +62,8 @@ static void wrong_parameters(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         put(cases[i][0]);
-        assert_int_equal(lattice_read_parameters(path, &p, &why), -EINVAL);
-        if (!strstr(why.text, cases[i][1]) || !strstr(why.text, path))
+        assert_int_equal(lattice_read_parameters(file.path, &p, &why), -EINVAL);
+        if (!strstr(why.text, cases[i][1]) || !strstr(why.text, file.path))
             fail_msg("case %zu: \"%s\"", i, why.text);
     }
     assert_int_equal(lattice_read_parameters("nowhere", &p, &why), -EINVAL);
@@ -97,7 +92,7 @@ static void wrong_obstacles(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         memset(kind, 0, sizeof kind);
         put(cases[i][0]);
-        assert_int_equal(lattice_read_obstacles(path, 4, 3, kind, &why), -EINVAL);
+        assert_int_equal(lattice_read_obstacles(file.path, 4, 3, kind, &why), -EINVAL);
         if (!strstr(why.text, cases[i][1]))
             fail_msg("case %zu: \"%s\"", i, why.text);
     }
@@ -148,15 +143,7 @@ int main(void)
         cmocka_unit_test(wrong_obstacles),
         cmocka_unit_test(wrong_setups),
     };
-    const char *folder = getenv("TMPDIR");
-    int r;
 
-    snprintf(path, sizeof path, "%s/lattice-XXXXXX", folder ? folder : "/tmp");
-    r = mkstemp(path);
-    if (r < 0)
-        return 1;
-    close(r);
-    r = cmocka_run_group_tests(tests, NULL, NULL);
-    unlink(path);
-    return r;
+    file = memfile_new("", 0);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
