@@ -28,6 +28,9 @@ install(FILES ${CMAKE_BINARY_DIR}/trigdConfig.cmake ${CMAKE_BINARY_DIR}/trigdCon
 # examples, which run as they are once they are copied to a folder of one's own
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/configs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/trigd/configs
     FILES_MATCHING PATTERN "*.yaml" PATTERN "*.in" PATTERN "*.conf" PATTERN "*.sbatch" PATTERN state EXCLUDE)
+# alert rules and a dashboard for the monitoring of a site
+install(FILES ${CMAKE_SOURCE_DIR}/packaging/prometheus/trigd.rules.yml DESTINATION ${CMAKE_INSTALL_DATADIR}/trigd/prometheus)
+install(FILES ${CMAKE_SOURCE_DIR}/packaging/grafana/trigd.json DESTINATION ${CMAKE_INSTALL_DATADIR}/trigd/grafana)
 # what belongs to a system: configurations of services, which are the operator's once they are there, units with the
 # paths of this prefix, user and group
 configure_file(${CMAKE_CURRENT_LIST_DIR}/install_system.cmake.in ${CMAKE_BINARY_DIR}/install_system.cmake @ONLY)
