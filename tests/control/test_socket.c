@@ -195,8 +195,9 @@ static void test_many_clients(void **state)
     }
 }
 
-/* Another user: it may look and not act, and cannot keep the operator out. */
-static void be_nobody(void)
+/* Another user: it may look and not act, and cannot keep the operator out.  Writes a byte when it
+ * has all places that it gets. */
+static void be_nobody(int ready)
 {
     int fd[CLIENTS_MAX];
     char text[1024];
@@ -210,19 +211,22 @@ static void be_nobody(void)
     get(fd[CLIENTS_MAX - 1], text, sizeof text);
     if (!strstr(text, "may look and not act (control.act_group)"))
         _exit(11);
-    pause();
+    if (write(ready, "", 1) == 1)
+        pause();
+    _exit(12);
 }
 
 static void test_levels(void **state)
 {
     uint32_t before = f.n_drain;
-    char *answer;
-    int status;
+    char *answer, byte;
+    int status, ready[2];
     pid_t child;
 
     (void)state;
     if (geteuid() != 0)
         skip();
+    assert_int_equal(pipe(ready), 0);
     control_stop(*state);
     f.config.control.act_group = "root";
     assert_int_equal(control_start(&f.view, (struct control **)state), 0);
@@ -231,9 +235,13 @@ static void test_levels(void **state)
     child = fork();
     assert_true(child >= 0);
     if (!child)
-        be_nobody();
-    usleep(300000); /* it has all places that it gets by now */
-    assert_int_equal(waitpid(child, &status, WNOHANG), 0);
+        be_nobody(ready[1]);
+    close(ready[1]);
+    if (read(ready[0], &byte, 1) != 1) {
+        assert_int_equal(waitpid(child, &status, 0), child);
+        fail_msg("the other user's process ended with code %d", WEXITSTATUS(status));
+    }
+    close(ready[0]);
     assert_int_equal(f.n_drain, before);
     assert_int_equal(talk(path, "drain", TIMEOUT_S, &answer), 0);
     free(answer);
