@@ -74,7 +74,7 @@ class Top(unittest.TestCase):
         self.assertEqual(top.end(), 0)
 
     def test_without_a_daemon(self):
-        for words, code, sentence in ((["top", "--once"], 69, "no daemon answers"), (["top", "now"], 2, "top takes no words")):
+        for words, code, sentence in ((["top", "--once"], 69, "no daemon answers"), (["top", "now"], 2, "top takes options only, not")):
             run = subprocess.run([self.node.program("trigctl"), "--socket", "/nonexistent", *words], capture_output=True, text=True)
             self.assertEqual(run.returncode, code)
             self.assertIn(sentence, run.stderr)

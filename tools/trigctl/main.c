@@ -191,7 +191,7 @@ static bool is_file_command(const char *word)
     return !strcmp(word, "prescale-file") || !strcmp(word, "conditions-file");
 }
 
-static int ask(const struct options *o, int n_words, char **words)
+static int ask(struct options *o, int n_words, char **words)
 {
     char line[LINE_BYTES] = "", file[PATH_MAX], *answer = NULL;
     size_t n = 0;
@@ -224,12 +224,12 @@ static int ask(const struct options *o, int n_words, char **words)
     return r;
 }
 
-static int watch_it(const struct options *o, int n_words)
+static int watch_it(struct options *o, int n_words, char **words)
 {
     int r;
 
     if (n_words != 1) {
-        fprintf(stderr, "trigctl: top takes no words\n");
+        fprintf(stderr, "trigctl: top takes options only, not \"%s\"\n", words[1]);
         return EXIT_USAGE;
     }
     r = top_run(socket_path(o), o->once, TIMEOUT_S);
@@ -271,8 +271,9 @@ static int offline(struct options *o, int n_words, char **words)
     return check_plugin(&o->check);
 }
 
-static int make_keys(int n_words, char **words)
+static int make_keys(struct options *o, int n_words, char **words)
 {
+    (void)o;
     if (n_words != 2) {
         fprintf(stderr, "trigctl: keygen takes the name of the file to write\n");
         return EXIT_USAGE;
@@ -280,7 +281,7 @@ static int make_keys(int n_words, char **words)
     return keygen(words[1]) < 0 ? EXIT_ERROR : EXIT_GOOD;
 }
 
-static int make_rois(const struct options *o, int n_words, char **words)
+static int make_rois(struct options *o, int n_words, char **words)
 {
     const struct rois_options options = {.plugin = n_words > 1 ? words[1] : NULL,
                                          .out = n_words > 2 ? words[2] : NULL,
@@ -295,11 +296,12 @@ static int make_rois(const struct options *o, int n_words, char **words)
     return rois_make(&options) < 0 ? EXIT_ERROR : EXIT_GOOD;
 }
 
-static int draw_event(int n_words, char **words)
+static int draw_event(struct options *o, int n_words, char **words)
 {
     char *end = NULL;
     const unsigned long long number = n_words == 3 ? strtoull(words[2], &end, 10) : 0;
 
+    (void)o;
     if (!number || *end || *words[2] == '-') {
         fprintf(stderr, "trigctl: event takes an RoI file and the number of the event, from 1\n");
         return EXIT_USAGE;
@@ -311,23 +313,18 @@ int main(int argc, char **argv)
 {
     struct options o = {.rois = 1000,
                         .check = {.worst_items = 16384, .worst_s = 3, .seed = NO_SEED}};
+    int (*const functions[])(struct options * o, int n_words, char **words) = {
+        watch_it, offline, offline, make_rois, draw_event, make_keys}; /* as `commands` */
+    int (*run)(struct options * o, int n_words, char **words) = ask;
     int r = parse(argc, argv, &o, &argc);
 
     if (r >= 0)
         return r;
     argv++;
-    if (!strcmp(argv[0], "check-plugin") || !strcmp(argv[0], "show-plugin"))
-        r = offline(&o, argc, argv);
-    else if (!strcmp(argv[0], "top"))
-        r = watch_it(&o, argc);
-    else if (!strcmp(argv[0], "make-rois"))
-        r = make_rois(&o, argc, argv);
-    else if (!strcmp(argv[0], "event"))
-        r = draw_event(argc, argv);
-    else if (!strcmp(argv[0], "keygen"))
-        r = make_keys(argc, argv);
-    else
-        r = ask(&o, argc, argv);
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (!strcmp(argv[0], commands[i].name))
+            run = functions[i];
+    r = run(&o, argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         perror("trigctl: cannot write the answer");
         return EXIT_ERROR;

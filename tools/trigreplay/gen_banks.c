@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pixels with more charge than a threshold fire.  The spread of charge and the electrons that are
- * knocked out are such that the sizes of clusters are those of LHCb's simulated events: 44 % of one
- * pixel, 36 % of two, 11 % of three. */
+/* Pixels with more charge than a threshold fire.  Diffusion and delta electrons are such that the
+ * sizes of clusters are those of LHCb's simulated events: 44 % of one pixel, 36 % of two, 11 % of
+ * three. */
 #include "gen_banks.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 static const struct charge_model silicon = {.detector = CHARGE_VELO,
                                             .thickness = 0.2,
                                             .spread = 0.0045,
-                                            .knocked = 0.08,
-                                            .knocked_far = 0.1,
+                                            .delta_part = 0.08,
+                                            .delta_range = 0.1,
                                             .threshold = 0.115,
                                             .column_bits = 1, /* super-pixels are 2 by 4 */
                                             .row_bits = 2};
@@ -22,20 +22,21 @@ int banks_cross(struct charge_maker *m, uint32_t sensor, double x, double y, dou
 {
     const struct geometry *g = charge_geometry(CHARGE_VELO);
     const struct geometry_sensor *s;
-    struct charge_way way = {.steps = 16};
+    struct charge_track track = {.steps = 16};
 
     if (sensor >= g->n_sensors)
         return -ENOMEM;
     s = &g->sensor[sensor];
     x -= (double)s->corner[0];
     y -= (double)s->corner[1];
-    way.a = x * (double)s->column[0] + y * (double)s->column[1];
-    way.b = x * (double)s->row[0] + y * (double)s->row[1];
-    way.da = (tx * (double)s->column[0] + ty * (double)s->column[1]) * silicon.thickness;
-    way.db = (tx * (double)s->row[0] + ty * (double)s->row[1]) * silicon.thickness;
-    way.length = sqrt(way.da * way.da + way.db * way.db + silicon.thickness * silicon.thickness) /
-                 silicon.thickness;
-    return charge_cross(m, &silicon, sensor, &way, particle);
+    track.a = x * (double)s->column[0] + y * (double)s->column[1];
+    track.b = x * (double)s->row[0] + y * (double)s->row[1];
+    track.da = (tx * (double)s->column[0] + ty * (double)s->column[1]) * silicon.thickness;
+    track.db = (tx * (double)s->row[0] + ty * (double)s->row[1]) * silicon.thickness;
+    track.length =
+        sqrt(track.da * track.da + track.db * track.db + silicon.thickness * silicon.thickness) /
+        silicon.thickness;
+    return charge_cross(m, &silicon, sensor, &track, particle);
 }
 
 int banks_noise(struct charge_maker *m, uint32_t sensor)

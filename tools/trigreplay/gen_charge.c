@@ -9,7 +9,7 @@
 #include "exact.h"
 #include "gen_store.h"
 
-#define STEPS 16 /* of an electron's way */
+#define STEPS 16 /* of a delta electron's track */
 #define SIDE  24 /* pixels about the crossing that charge is looked for in */
 
 struct charge {      /* in parts of the mean of a particle at a right angle */
@@ -72,7 +72,7 @@ static void add(const struct geometry *g, struct charge *q, double a, double b, 
 }
 
 static void drift(struct random *r, const struct charge_model *m, const struct geometry *g,
-                  const struct charge_way *w, struct charge *q)
+                  const struct charge_track *w, struct charge *q)
 {
     for (uint32_t i = 0; i < w->steps; i++) {
         const double t = (i + 0.5) / w->steps - 0.5;
@@ -84,27 +84,27 @@ static void drift(struct random *r, const struct charge_model *m, const struct g
     }
 }
 
-/* An electron's charge along a straight way from the crossing. */
-static void knock(struct random *r, const struct charge_model *m, const struct geometry *g,
-                  const struct charge_way *w, struct charge *q)
+/* Its charge lies along a straight line from the crossing. */
+static void delta_electron(struct random *r, const struct charge_model *m, const struct geometry *g,
+                           const struct charge_track *w, struct charge *q)
 {
-    const double far = random_exponential(r, m->knocked_far);
+    const double range = random_exponential(r, m->delta_range);
     const double phi = random_range(r, -EXACT_PI, EXACT_PI);
-    const double da = far * exact_cos(phi), db = far * exact_sin_wide(phi);
+    const double da = range * exact_cos(phi), db = range * exact_sin_wide(phi);
 
     for (int i = 1; i <= STEPS; i++)
         add(g, q, w->a + da * i / STEPS, w->b + db * i / STEPS, 2.0 / STEPS);
 }
 
 static struct charge collect(struct random *r, const struct charge_model *m,
-                             const struct geometry *g, const struct charge_way *way)
+                             const struct geometry *g, const struct charge_track *track)
 {
-    struct charge q = {.column = charge_column(g, way->a) - SIDE / 2,
-                       .row = charge_row(g, way->b) - SIDE / 2};
+    struct charge q = {.column = charge_column(g, track->a) - SIDE / 2,
+                       .row = charge_row(g, track->b) - SIDE / 2};
 
-    drift(r, m, g, way, &q);
-    if (random_unit(r) < m->knocked)
-        knock(r, m, g, way, &q);
+    drift(r, m, g, track, &q);
+    if (random_unit(r) < m->delta_part)
+        delta_electron(r, m, g, track, &q);
     return q;
 }
 
@@ -122,9 +122,9 @@ static int add_pixel(struct charge_maker *m, const struct charge_model *model,
 }
 
 int charge_cross(struct charge_maker *m, const struct charge_model *model, uint32_t sensor,
-                 const struct charge_way *way, uint32_t particle)
+                 const struct charge_track *track, uint32_t particle)
 {
-    const struct charge q = collect(&m->random, model, charge_geometry(model->detector), way);
+    const struct charge q = collect(&m->random, model, charge_geometry(model->detector), track);
     int r = 0;
 
     for (int c = 0; c < SIDE; c++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gen_charge.h - the charge that a particle leaves in the pixels about the place where it crosses a
- * sensor: freed along its way through the silicon, it drifts to the pixels and spreads a little.
- * Sometimes an electron is knocked out and takes charge to neighbouring pixels.
+ * sensor: freed along its track through the silicon, it drifts to the pixels and diffuses a little.
+ * Sometimes a delta electron takes charge to neighbouring pixels.
  *
  * Pixels are collected while particles are followed, and are stored in order at the end. */
 #ifndef TRIGD_GEN_CHARGE_H
@@ -15,18 +15,18 @@ struct charge_model {
     enum charge_detector detector;
     double thickness;   /* mm, of the sensor */
     double spread;      /* mm: sigma of the charge of one step where it is collected */
-    double knocked;     /* part of the particles that knock out an electron */
-    double knocked_far; /* mm: mean way of it */
+    double delta_part;  /* part of the particles with a delta electron */
+    double delta_range; /* mm: its mean range */
     double threshold;   /* pixels with more charge fire, in parts of the mean of a particle */
     double noise;       /* mean charge of noise over the threshold; 0: items hold no charge */
     uint32_t column_bits, row_bits; /* low ones in which the pixels of one item differ */
 };
 
-struct charge_way { /* in the plane of the sensor, mm from its corner */
-    double a, b;    /* along columns and rows, in the middle of the silicon */
-    double da, db;  /* by which it, and the drift of the charge aside, move through the silicon */
-    double length;  /* of its way, in thicknesses */
-    uint32_t steps; /* that the way is cut to */
+struct charge_track { /* in the plane of the sensor, mm from its corner */
+    double a, b;      /* along columns and rows, in the middle of the silicon */
+    double da, db;    /* by which it and the Lorentz drift of the charge move through the silicon */
+    double length;    /* of the track, in thicknesses */
+    uint32_t steps;   /* that the track is cut into */
 };
 
 struct charge_pixel {
@@ -54,7 +54,7 @@ int charge_row(const struct geometry *g, double b);
 
 /* Adds the pixels that fire about a crossing.  -ENOMEM. */
 int charge_cross(struct charge_maker *m, const struct charge_model *model, uint32_t sensor,
-                 const struct charge_way *way, uint32_t particle);
+                 const struct charge_track *track, uint32_t particle);
 /* One pixel somewhere in a sensor, over the threshold.  -ENOMEM. */
 int charge_noise(struct charge_maker *m, const struct charge_model *model, uint32_t sensor);
 

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Silicon of 0.285 mm, pixels of 0.1 mm along phi and 0.15 mm along the beam or the radius, a
  * threshold of a tenth of a particle's mean charge: public facts of CMS's detector since 2017.  In
- * the barrel charge drifts aside in the magnetic field, by 0.4 of its way; places are those of a
- * detector that is corrected for the mean of it. */
+ * the barrel the magnetic field deflects the drifting charge; places are those of a detector that
+ * is corrected for the mean of this Lorentz drift. */
 #include "gen_pixels.h"
 
 #include <errno.h>
 
 #include "gen_store.h"
 
-#define DRIFT_ASIDE 0.4
-#define STEPS       16 /* and two for each pixel on the way */
+#define LORENTZ_TAN 0.4 /* of the Lorentz angle */
+#define STEPS       16  /* and two for each pixel crossed */
 #define STEPS_MAX   128
 #define CHARGE_MAX  4095
 
 static const struct charge_model silicon = {.detector = CHARGE_CMS,
                                             .thickness = 0.285,
                                             .spread = 0.006,
-                                            .knocked = 0.08,
-                                            .knocked_far = 0.1,
+                                            .delta_part = 0.08,
+                                            .delta_range = 0.1,
                                             .threshold = 0.1,
                                             .noise = 0.05};
 
@@ -56,8 +56,8 @@ const struct geometry_sensor *pixels_module(uint32_t layer, const double place[3
 }
 
 /* How a particle goes through a module; false: beside it. */
-static bool find_way(const struct geometry_sensor *s, const double place[3], const double to[3],
-                     struct charge_way *ret)
+static bool find_track(const struct geometry_sensor *s, const double place[3], const double to[3],
+                       struct charge_track *ret)
 {
     const struct geometry *g = charge_geometry(CHARGE_CMS);
     const double at[3] = {place[0] - (double)s->corner[0], place[1] - (double)s->corner[1],
@@ -66,14 +66,14 @@ static bool find_way(const struct geometry_sensor *s, const double place[3], con
     const double square = to[0] * to[0] + to[1] * to[1] + to[2] * to[2];
     const double through = sqrt(square - along * along - across * across); /* the normal part */
     const bool is_barrel = s->column[2] > 0.5f;
-    struct charge_way w = {.a = dot(at, s->column), .b = dot(at, s->row)};
+    struct charge_track w = {.a = dot(at, s->column), .b = dot(at, s->row)};
     double pixels;
 
     w.da = along / through * silicon.thickness;
     w.db = across / through * silicon.thickness;
     w.length = sqrt(square) / through;
     if (is_barrel)
-        w.db += DRIFT_ASIDE * silicon.thickness;
+        w.db += LORENTZ_TAN * silicon.thickness;
     pixels = fabs(w.da) / (double)g->pitch + fabs(w.db) / (double)g->row_pitch;
     w.steps = pixels < 0.5 * (STEPS_MAX - STEPS) ? STEPS + 2 * (uint32_t)pixels : STEPS_MAX;
     *ret = w;
@@ -84,12 +84,12 @@ int pixels_cross(struct charge_maker *m, const struct geometry_sensor *module,
                  const double place[3], const double to[3], uint32_t particle)
 {
     const uint32_t number = (uint32_t)(module - charge_geometry(CHARGE_CMS)->sensor);
-    struct charge_way way;
+    struct charge_track track;
     int r;
 
-    if (!find_way(module, place, to, &way))
+    if (!find_track(module, place, to, &track))
         return 0;
-    r = charge_cross(m, &silicon, number, &way, particle);
+    r = charge_cross(m, &silicon, number, &track, particle);
     return r < 0 ? r : 1;
 }
 

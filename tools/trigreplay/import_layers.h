@@ -13,8 +13,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LAYERS_COUNT 48
-
 /* Whether a volume is one that only TrackML's detector has (it has 7-9, 12-14, 16-18), or only the
  * Open Data Detector (16-18, 23-25, 28-30). */
 bool layers_is_only_trackml(uint64_t volume);

@@ -20,17 +20,8 @@ static double quantile_us(const struct latency *l, double q)
            1e-3; /* the middle of the last bucket may be past the last one */
 }
 
-void report_print(const struct replay_options *o, const struct replay_result *r, FILE *out)
+static void print_outcomes(const struct tally *t, FILE *out)
 {
-    const struct tally *t = &r->sum;
-    double s = r->seconds > 0 ? r->seconds : 1;
-
-    fprintf(out, "replay      %s, seed %llu, %.0f items an RoI, pace %s, %u connections\n",
-            o->file ? o->file : o->preset, (unsigned long long)o->seed, r->mean_items, o->pace,
-            o->connections);
-    fprintf(out, "sent        %llu RoIs in %.2f s: %.0f RoIs/s, %.1f MB/s\n",
-            (unsigned long long)t->sent, r->seconds, (double)t->sent / s,
-            (double)t->bytes_out / s * 1e-6);
     fprintf(out, "accepted    %llu (%.2f %%)\nrejected    %llu (%.2f %%)\n",
             (unsigned long long)t->accepted, percent(t->accepted, t->decided),
             (unsigned long long)t->rejected, percent(t->rejected, t->decided));
@@ -42,24 +33,35 @@ void report_print(const struct replay_options *o, const struct replay_result *r,
                 (unsigned long long)t->events_sent, (unsigned long long)t->events_accepted,
                 (unsigned long long)t->events_rejected, (unsigned long long)t->events_failed,
                 (unsigned long long)t->events_lost);
+}
+
+/* Ends other than a decision, and detours. */
+static void print_others(const struct replay_result *r, FILE *out)
+{
+    const struct tally *t = &r->sum;
+    const struct {
+        const char *name;
+        uint64_t n;
+        const char *what;
+    } rows[] = {{"to nodes", t->to_nodes, "past the supervisor"},
+                {"resent", t->resent, "in flight when the daemon went away"},
+                {"refused", t->refused, "for good"},
+                {"not sent", r->not_sent, "without credits"},
+                {"not taken", t->not_taken, "answered Busy to the end"}};
+
     fprintf(out, "busy        %llu (sent again)\nerrors      %llu%s%s\n",
             (unsigned long long)t->busy, (unsigned long long)t->errors,
             t->first_error[0] ? ", first: " : "", t->first_error);
-    if (t->to_nodes)
-        fprintf(out, "to nodes    %llu RoIs, past the supervisor\n",
-                (unsigned long long)t->to_nodes);
-    if (t->resent)
-        fprintf(out, "resent      %llu RoIs, in flight when the daemon went away\n",
-                (unsigned long long)t->resent);
-    if (t->refused)
-        fprintf(out, "refused     %llu RoIs, for good\n", (unsigned long long)t->refused);
-    if (r->not_sent)
-        fprintf(out, "not sent    %llu RoIs: no credits\n", (unsigned long long)r->not_sent);
-    if (t->not_taken)
-        fprintf(out, "not taken   %llu RoIs, answered Busy to the end\n",
-                (unsigned long long)t->not_taken);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].n)
+            fprintf(out, "%-11s %llu RoIs, %s\n", rows[i].name, (unsigned long long)rows[i].n,
+                    rows[i].what);
     fprintf(out, "lost        %llu\nduplicated  %llu\n", (unsigned long long)t->lost,
             (unsigned long long)(t->duplicates + t->unknown));
+}
+
+static void print_latency(const struct replay_options *o, const struct tally *t, FILE *out)
+{
     fprintf(
         out, "latency     p50 %.0f us, p90 %.0f us, p99 %.0f us, p99.9 %.0f us, max %.0f us%s\n",
         quantile_us(&t->latency, 0.5), quantile_us(&t->latency, 0.9),
@@ -73,6 +75,23 @@ void report_print(const struct replay_options *o, const struct replay_result *r,
                 quantile_us(&t->added, 0.999));
     fprintf(out, "  on the way there and back      p50 %.0f us, p99 %.0f us, p99.9 %.0f us\n",
             quantile_us(&t->way, 0.5), quantile_us(&t->way, 0.99), quantile_us(&t->way, 0.999));
+}
+
+void report_print(const struct replay_options *o, const struct replay_result *r, FILE *out)
+{
+    const struct tally *t = &r->sum;
+    double s = r->seconds > 0 ? r->seconds : 1;
+
+    fprintf(out, "replay      %s, seed %llu, %.0f items an RoI, pace %s, %u connections\n",
+            o->file ? o->file : o->preset, (unsigned long long)o->seed, r->mean_items, o->pace,
+            o->connections);
+    fprintf(out, "sent        %llu RoIs in %.2f s: %.0f RoIs/s, %.1f MB/s\n",
+            (unsigned long long)t->sent, r->seconds, (double)t->sent / s,
+            (double)t->bytes_out / s * 1e-6);
+    print_outcomes(t, out);
+    print_others(r, out);
+    if (t->latency.count)
+        print_latency(o, t, out);
     for (uint32_t i = 0; i < r->n_chains; i++)
         fprintf(out, "chain       %-24s %llu (%.2f %%)\n", r->chains[i],
                 (unsigned long long)t->chain[i], percent(t->chain[i], t->decided));
