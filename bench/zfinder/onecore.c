@@ -3,12 +3,13 @@
  * of the thread, copies and the host's share included, so that other work on the machine does not
  * count.
  *
- *     TRIGD_BUILD=build/release build/release/bench/zfinder_onecore [JSON] */
+ *     TRIGD_BUILD=build/release build/release/bench/zfinder_onecore [--json FILE] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "args.h"
 #include "clock.h"
 #include "driver.h"
 #include "result.h"
@@ -17,7 +18,7 @@
 #define RUNS 9u
 
 /* The original's times on one core of an EPYC at 2.45 GHz (double precision, athena), and how many
- * times faster the issue wants us. */
+ * times faster the goal is. */
 static const struct {
     const char *sample, *preset, *triplet_mode, *per_slice;
     uint32_t rois, rounds;
@@ -94,12 +95,15 @@ static void report(size_t i, const struct result *r, const struct results *out)
 int main(int argc, char **argv)
 {
     static struct algo_host host;
-    const struct results out = {.bench = "zfinder-onecore",
-                                .command = "zfinder_onecore",
-                                .json = argc > 1 ? fopen(argv[1], "a") : NULL};
+    struct results out = {.bench = "zfinder-onecore", .command = "zfinder_onecore"};
+    const struct arg table[] = {
+        {"json", ARG_APPEND, &out.json, 0, 0, "FILE", "append figures, one a line"}, {0}};
+    const int args = args_parse(argc, argv, NULL, table);
 
-    if ((argc > 1 && !out.json) || algo_host_open(&host, "zfinder") < 0) {
-        fprintf(stderr, "zfinder_onecore: cannot begin\n");
+    if (args != ARGS_OK)
+        return args == ARGS_HELP ? 0 : 2;
+    if (algo_host_open(&host, "zfinder") < 0) {
+        fprintf(stderr, "zfinder_onecore: the plugin zfinder cannot be opened\n");
         return 1;
     }
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

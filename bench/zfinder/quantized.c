@@ -2,11 +2,12 @@
 /* zfinder_quantized - the z-finder against the truth of the same RoIs with their spacepoints as
  * floats and as 16-bit numbers.
  *
- *     TRIGD_BUILD=build/release build/release/bench/zfinder_quantized FILE.jsonl */
+ *     TRIGD_BUILD=build/release build/release/bench/zfinder_quantized [--json FILE] */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "args.h"
 #include "driver.h"
 #include "result.h"
 #include "truth.h"
@@ -136,14 +137,13 @@ static int make_and_measure(const struct sample *s)
 
 int main(int argc, char **argv)
 {
-    int r = 0;
+    const struct arg table[] = {
+        {"json", ARG_APPEND, &out.json, 0, 0, "FILE", "append figures, one a line"}, {0}};
+    int r = args_parse(argc, argv, NULL, table);
 
-    if (argc != 2) {
-        fprintf(stderr, "usage: zfinder_quantized FILE.jsonl\n");
-        return 2;
-    }
-    out.json = fopen(argv[1], "w");
-    if (!out.json || algo_host_open(&host, "zfinder") < 0)
+    if (r != ARGS_OK)
+        return r == ARGS_HELP ? 0 : 2;
+    if (algo_host_open(&host, "zfinder") < 0)
         return 1;
     printf(
         "| RoIs | | within 1 mm, floats | their mean dz, um | quantized | mean dz, um | lost, won "

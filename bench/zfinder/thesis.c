@@ -2,7 +2,7 @@
 /* zfinder_thesis - table 5.1 of the thesis (Jones 2010) beside ours: how far the vertex lies from
  * the one that the exact extrapolation of a helix gives in double precision, at low luminosity.
  *
- *     TRIGD_BUILD=build/release build/release/bench/zfinder_thesis [JSON]
+ *     TRIGD_BUILD=build/release build/release/bench/zfinder_thesis [--json FILE]
  *
  * The plugin's answers do not depend on the device, so they are taken from the CPU.  RoIs in which
  * another peak was the highest are left out: their distance is no error of arithmetic. */
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "args.h"
 #include "driver.h"
 #include "reference.h"
 #include "result.h"
@@ -101,11 +102,16 @@ static int compare(const struct generated *g)
 
 int main(int argc, char **argv)
 {
-    struct generated *g = generated_new("lowlum", SEED, 0, ROIS);
+    const struct arg table[] = {
+        {"json", ARG_APPEND, &out.json, 0, 0, "FILE", "append figures, one a line"}, {0}};
+    const int args = args_parse(argc, argv, NULL, table);
+    struct generated *g = NULL;
     int e;
 
-    out.json = argc > 1 ? fopen(argv[1], "a") : NULL;
-    e = g && (argc < 2 || out.json) ? algo_host_open(&host, "zfinder") : -1;
+    if (args != ARGS_OK)
+        return args == ARGS_HELP ? 0 : 2;
+    g = generated_new("lowlum", SEED, 0, ROIS);
+    e = g ? algo_host_open(&host, "zfinder") : -1;
     if (e == 0)
         e = compare(g);
     if (e < 0)

@@ -131,7 +131,7 @@ static void trackml_hits_lie_on_layers_and_circles(void **state)
     check_helices("trackml", 2.0, 0.014, 75, trackml_layers, 10, 3);
 }
 
-/* Collisions, hits, and the fraction of particles that the pixel issue asks for. */
+/* Collisions, hits, and the fraction of particles that a detector of this kind sees. */
 static void pixel_is_as_promised(void **state)
 {
     static const struct {

@@ -56,7 +56,7 @@ static void compare_all(const struct zf_config *c, const char *sample, uint32_t 
     generated_free(g, n);
 }
 
-/* The issue's promise is 1,000 RoIs of each preset; on a machine without a GPU fewer of the large
+/* The goal is 1,000 RoIs of each preset; on a machine without a GPU fewer of the large
  * ones keep the time short. */
 static void pairs(void **state)
 {
