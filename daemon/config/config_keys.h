@@ -289,16 +289,16 @@
       "this much earlier, ms; 0: by arrival alone")
 
 /* Lanes to open for every step, unless the step names its own backends. */
-#define CONFIG_DEVICE(X, of)                                                      \
-    X(of, index, U32, "0", 0, 63, "number of the device within its backend")      \
-    X(of, lanes, U32, "1", 0, 512,                                                \
-      "instances that every step gets on it; 0: one for each core (cpu only)")    \
-    X(of, all, BOOL, "0", 0, 1,                                                   \
-      "all devices of the backend, with lanes each; index is not used then")      \
-    X(of, slots, U32, "2", 1, 8, "batches in flight in one lane")                 \
-    X(of, warm_up, BOOL, "1", 0, 1,                                               \
-      "its lanes run made-up RoIs before the daemon is ready, so that no kernel " \
-      "is compiled later")                                                        \
+#define CONFIG_DEVICE(X, of)                                                        \
+    X(of, index, U32, "0", 0, 63, "number of the device within its backend")        \
+    X(of, lanes, U32, "1", 0, 512,                                                  \
+      "instances that every step gets on it; 0: one for each core (cpu only)")      \
+    X(of, all, BOOL, "0", 0, 1,                                                     \
+      "all devices of the backend, with lanes each; index is not used then")        \
+    X(of, slots, U32, "2", 1, 8, "batches in flight in one lane")                   \
+    X(of, warm_up, BOOL, "1", 0, 1,                                                 \
+      "its lanes run synthetic RoIs before the daemon is ready, so that no kernel " \
+      "is compiled later")                                                          \
     X(of, required, BOOL, "0", 0, 1, "refuse to start without it; else the other devices serve")
 
 /* Guests: plugins that get slices of work on a device, beside the lanes. */

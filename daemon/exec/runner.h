@@ -48,7 +48,7 @@ struct runner_setup {
     struct trg_device *device;
     const struct trg_host *host;
     const char *name; /* of the lane, for the log */
-    bool warm_up;     /* run made-up RoIs before the first batch */
+    bool warm_up;     /* run synthetic RoIs before the first batch */
     uint32_t rank;    /* on the device: 0 goes first */
     uint64_t spin_ns; /* looking for work before sleeping */
 };

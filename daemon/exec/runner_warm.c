@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runner_warm.c - a runner runs made-up RoIs before it gets those of clients.
+/* runner_warm.c - a runner runs synthetic RoIs before it gets those of clients.
  *
  * A device may load or compile a kernel when it is first launched, which takes longer than an RoI
  * may: PoCL does it once for each kernel and size of a group, and once more for many groups.  The
@@ -132,7 +132,7 @@ int runner_warm(struct runner *l)
     sample_free(s);
     if (r < 0)
         log_error("lane",
-                  "a lane cannot be warmed up with made-up RoIs: its plugin or device fails",
+                  "a lane cannot be warmed up with synthetic RoIs: its plugin or device fails",
                   "lane=\"%s\" in=\"%s\" error=\"%s\"", l->s.name, what, strerror(-r));
     return r;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* send_rois ENDPOINT [N] - a client in C: sends N made-up RoIs of spacepoints on straight tracks
+/* send_rois ENDPOINT [N] - a client in C: sends N synthetic RoIs of spacepoints on straight tracks
  * and prints what was decided.
  *
  * With an installed trigd: cc send_rois.c $(pkg-config --cflags --libs trigd-client) -lm

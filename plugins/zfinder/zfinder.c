@@ -339,7 +339,7 @@ struct way {
 };
 
 /* Whether few points of a batch have more than a few near by.  Small batches do not fill a device
- * in either way, and lanes that run made-up RoIs first shall have launched both kernels. */
+ * in either way, and lanes that run synthetic RoIs first shall have launched both kernels. */
 static bool is_sparse(const struct zf_roi *rois, const struct zf_par *par)
 {
     uint64_t slices = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A daemon that says that it is ready can answer: its lanes have run made-up RoIs by then, of which
- * no counter knows. */
+/* A daemon that says that it is ready can answer: its lanes have run synthetic RoIs by then, of
+ * which no counter knows. */
 #include <ftw.h>
 #include <setjmp.h>
 #include <signal.h>
