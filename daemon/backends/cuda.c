@@ -101,8 +101,9 @@ static int buffer_wrap(struct trg_device *d, void *host, size_t bytes,
         return r;
     b->address = b->host = host;
     b->is_wrapped = true;
-    r = cuda_check(d, cudaHostRegister(host, bytes, cudaHostRegisterPortable), "cudaHostRegister",
-                   what);
+    r = cuda_check(d,
+                   cudaHostRegister(host, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped),
+                   "cudaHostRegister", what);
     if (r < 0) {
         free(b);
         return r;

@@ -101,16 +101,16 @@
     X(skipped, counter, "RoIs that went on without the step")               \
     X(queued, gauge, "RoIs waiting in the batcher")
 
-#define STATS_LANE(X)                                                                      \
-    X(rois, counter, "RoIs processed")                                                     \
-    X(batches, counter, "batches processed")                                               \
-    X(failed_batches, counter, "batches whose submit, queue or collect failed")            \
-    X(items, counter, "items processed")                                                   \
-    X(busy_ns, counter, "time with a batch in flight, ns")                                 \
-    X(overlapped, counter, "batches submitted while another was in flight")                \
-    X(pulled, counter, "batches whose values the device read from clients' memory itself") \
-    X(gathered, counter, "batches of socket messages that a gather thread laid out")       \
-    X(in_flight, gauge, "batches in flight")                                               \
+#define STATS_LANE(X)                                                                  \
+    X(rois, counter, "RoIs processed")                                                 \
+    X(batches, counter, "batches processed")                                           \
+    X(failed_batches, counter, "batches whose submit, queue or collect failed")        \
+    X(items, counter, "items processed")                                               \
+    X(busy_ns, counter, "time with a batch in flight, ns")                             \
+    X(overlapped, counter, "batches submitted while another was in flight")            \
+    X(pulled, counter, "batches whose values the device read from host memory itself") \
+    X(gathered, counter, "batches of socket messages that a gather thread laid out")   \
+    X(in_flight, gauge, "batches in flight")                                           \
     X(is_down, gauge, "1 while it takes no batches")
 
 #define STATS_WORKER(X)                                                        \

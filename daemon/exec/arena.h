@@ -46,10 +46,12 @@ struct arena_condition { /* a table of a slot, in force for its batch */
 };
 
 struct arena_link {
-    struct ring in, out;    /* numbers of slots: to the runner, and back */
-    _Atomic uint32_t begun; /* batches that the runner's thread is through with: the device has
-                             * them */
-    _Atomic uint32_t bell;  /* of shard 0 alone: the futex of a runner that sleeps */
+    struct ring in, out;        /* numbers of slots: to the runner, and back */
+    _Atomic uint32_t begun;     /* batches that the runner's thread is through with: the device has
+                                 * them */
+    _Atomic uint32_t bell;      /* of shard 0 alone: the futex of a runner that sleeps */
+    _Atomic uint32_t takes_raw; /* the runner's: inputs that it takes as raw.h has them, a bit for
+                                 * each */
 };
 
 struct arena_input { /* what stage_fill said of an input that the front has gathered */
@@ -65,13 +67,15 @@ struct arena_batch {
     uint64_t items;              /* of its first input */
     uint32_t is_overlapped;      /* another batch was in flight when it began */
     uint32_t is_pulled;          /* the device read columns of clients itself */
-    uint32_t is_staged;          /* the front has gathered the inputs: they lie as `input` says */
+    uint32_t is_staged;          /* the front has gathered the inputs: they lie as `input` says, */
+    uint32_t raw; /* or, those with a bit here, in their blocks as they came (raw.h) */
     struct arena_input input[ARENA_INPUTS_MAX];
 };
 
 enum arena_place {
     ARENA_POOL,     /* columns follow each other from offset `at` of the pool's mapping on, as
                      * pool_column has it */
+    ARENA_BLOCK,    /* the same, from offset `at` of the slot's room for the input on */
     ARENA_ADDRESSES /* `at` is the address of a table with the columns' addresses: of RoIs that a
                      * runner makes up itself */
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "exec/raw.h"
 #include "log.h"
 
 #define WORTH_BYTES (32u << 10) /* of columns: to wake a thread costs as much as to copy them */
@@ -42,22 +43,40 @@ static void note_faults(struct lane_batch *b, const struct stage_source *sources
             b->fault[i] = b->guard[i].fault;
 }
 
-/* Copies and checks, on any thread. */
-static void fill(struct lane *l, uint32_t slot)
+/* Lays an input out in the arena and checks it. */
+static void fill_input(struct lane *l, uint32_t slot, uint32_t k)
 {
     struct lane_batch *b = &l->batch[slot];
-    struct arena_batch *to = arena_batch(&l->arena, slot);
+    struct arena_input *to = &arena_batch(&l->arena, slot)->input[k];
+
+    for (uint32_t i = 0; i < b->n; i++)
+        b->guard[i] = (struct stage_guard){.max_layer = l->s.pool->max_layer};
+    to->bytes = stage_fill(l->s.group->input[k].kind, b->n, l->view[slot].infos, b->source[k],
+                           arena_staged(&l->arena, slot, k), &to->span);
+    note_faults(b, b->source[k]);
+}
+
+/* Copies and checks, on any thread; what the runner takes as it came is only copied. */
+static void fill(struct lane *l, uint32_t slot)
+{
+    const uint32_t takes = atomic_load(&arena_link(&l->arena)->takes_raw);
+    struct lane_batch *b = &l->batch[slot];
 
     memset(b->fault, 0, b->n * sizeof *b->fault);
     for (uint32_t k = 0; k < l->s.group->n_inputs; k++) {
-        for (uint32_t i = 0; i < b->n; i++)
-            b->guard[i] = (struct stage_guard){.max_layer = l->s.pool->max_layer};
-        to->input[k].bytes =
-            stage_fill(l->s.group->input[k].kind, b->n, l->view[slot].infos, b->source[k],
-                       arena_staged(&l->arena, slot, k), &to->input[k].span);
-        note_faults(b, b->source[k]);
+        const uint32_t kind = l->s.group->input[k].kind;
+
+        if (takes >> k & 1 &&
+            raw_is_worth(kind, b->n, b->source[k], l->arena.shape.staged_bytes[k])) {
+            raw_fill(kind, b->n, b->source[k], arena_staged(&l->arena, slot, k),
+                     l->view[slot].sources[k]);
+            b->raw |= 1u << k;
+        } else {
+            fill_input(l, slot, k);
+        }
     }
-    to->is_staged = true;
+    arena_batch(&l->arena, slot)->raw = b->raw;
+    arena_batch(&l->arena, slot)->is_staged = true;
 }
 
 /* ---------------------------------------------------------------- to the runner */

@@ -128,6 +128,7 @@ void lane_begin(struct lane *l)
     b->n = 0;
     b->items = 0;
     b->is_gathered_here = false;
+    b->raw = 0;
     l->product_used = 0;
     for (uint32_t k = 0; k < l->s.group->n_inputs; k++)
         l->room[k] = l->s.group->input[k].max_items;
@@ -353,9 +354,12 @@ static int take_member(struct lane *l, struct roi *r, uint32_t i, uint32_t m)
 static int take_fault(struct lane *l, const struct roi *r, uint32_t i)
 {
     const struct lane_batch *b = &l->batch[l->first];
-    const struct check_fault fault =
-        b->is_gathered_here ? b->fault[i] : l->view[l->first].faults[i];
+    struct check_fault fault = {0};
 
+    if (b->is_gathered_here)
+        fault = b->fault[i];
+    if (!fault.code && (b->raw || !b->is_gathered_here))
+        fault = l->view[l->first].faults[i];
     if (!fault.code)
         return 0;
     if (!check_is_fault(&fault))

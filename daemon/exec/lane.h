@@ -65,6 +65,7 @@ struct lane_batch { /* the front's books of a batch in flight */
     uint64_t closed_ns;
     uint64_t expected_ns;      /* that it takes */
     bool is_gathered_here;     /* no worker reaches the columns of some RoI */
+    uint32_t raw;              /* of its inputs, those whose values the runner checks then */
     uint64_t conditions;       /* key of the set whose tables the slot has */
     struct check_fault *fault; /* [max_rois]: found by gather.c, where no worker can write */
     struct stage_source *source[ARENA_INPUTS_MAX]; /* [max_rois], by input: of gather.c */

@@ -11,6 +11,8 @@
 #include "exec/arena.h"
 #include "trigd/plugin.h"
 
+#define PULL_LEAST 1024u /* bytes: fewer are copied sooner than a kernel begins to read them */
+
 struct pull { /* of one lane; zero: none */
     struct trg_module *module;
     struct trg_kernel *kernel;

@@ -45,11 +45,12 @@ static int await_region(const struct runner_memory *m, uint32_t region, uint32_t
     return 0;
 }
 
-static void find_columns(const struct runner_memory *m, const struct arena_source *from,
-                         uint32_t kind, const void **columns)
+/* `base`: what the offset of the source counts from. */
+static void find_columns(const unsigned char *base, const struct arena_source *from, uint32_t kind,
+                         const void **columns)
 {
     const uint32_t n = kind_info(kind)->n_columns;
-    const unsigned char *at = m->base + from->at;
+    const unsigned char *at = base + from->at;
 
     if (from->place == ARENA_ADDRESSES) {
         memcpy(columns, (const void *)(uintptr_t)from->at, n * sizeof *columns);
@@ -76,6 +77,9 @@ static int find_sources(struct runner *l, const struct runner_slot *slot, uint32
     const struct runner_memory *m = l->s.shard[slot->shard].memory;
     const struct arena_source *from = arena_sources(runner_arena(l, slot->shard), slot->number, k);
     const uint32_t kind = l->s.group->input[k].kind;
+    const bool is_raw = slot->raw >> k & 1;
+    const unsigned char *base =
+        is_raw ? arena_staged(runner_arena(l, slot->shard), slot->number, k) : m->base;
 
     for (uint32_t i = 0; i < slot->n; i++) {
         int r = await_region(m, from[i].region, from[i].epoch);
@@ -86,9 +90,9 @@ static int find_sources(struct runner *l, const struct runner_slot *slot, uint32
         l->sources[i].is_encoded = from[i].is_encoded;
         l->sources[i].sent = sent_with(m, &from[i]);
         if (from[i].n)
-            find_columns(m, &from[i], kind, l->sources[i].column);
-        /* what lies in a client's memory has not been checked, and may change */
-        l->sources[i].guard = from[i].region ? &l->guards[i] : NULL;
+            find_columns(base, &from[i], kind, l->sources[i].column);
+        /* what is raw has not been checked; nor has a client's memory, which may change */
+        l->sources[i].guard = is_raw || from[i].region ? &l->guards[i] : NULL;
         l->guards[i] = (struct stage_guard){.max_layer = m->max_layer};
     }
     return 0;
@@ -118,10 +122,14 @@ static int gather(struct runner *l, const struct runner_slot *slot, uint32_t k, 
     return 0;
 }
 
-#define PULL_LEAST 1024u /* bytes: fewer are copied sooner than a kernel begins to read them */
+/* Whether the front has laid an input out as plugins want it. */
+static bool is_laid_out(const struct runner_slot *slot, uint32_t k)
+{
+    return slot->is_staged && !(slot->raw >> k & 1);
+}
 
-/* Whether the device should gather an input: all of it lies in memory of clients that is open to
- * it, and it is worth a kernel. */
+/* Whether the device should gather an input: it is raw, in pinned memory, or all of it lies in
+ * memory of clients that is open to it, and it is worth a kernel. */
 static bool can_pull(const struct runner *l, const struct runner_slot *slot, uint32_t k)
 {
     const struct runner_memory *m = l->s.shard[slot->shard].memory;
@@ -130,8 +138,10 @@ static bool can_pull(const struct runner *l, const struct runner_slot *slot, uin
     uint64_t item, padding, bytes = 0;
     bool all = true;
 
-    if (!(l->pullable >> k & 1) || slot->is_staged)
+    if (!(l->pullable >> k & 1) || is_laid_out(slot, k))
         return false;
+    if (slot->raw >> k & 1)
+        return !l->is_copied;
     item = kind_item_size(kind);
     padding = kind_info(kind)->n_columns * UINT64_C(64);
     for (uint32_t i = 0; i < slot->n; i++) {
@@ -139,7 +149,7 @@ static bool can_pull(const struct runner *l, const struct runner_slot *slot, uin
 
         if (!from[i].n)
             continue;
-        if (!region || region > m->n_regions ||
+        if (!m->pieces || !region || region > m->n_regions ||
             atomic_load_explicit(&m->epoch[region - 1], memory_order_acquire) != from[i].epoch)
             return false;
         all &=
@@ -154,6 +164,9 @@ static int pull_input(struct runner *l, struct runner_slot *slot, uint32_t k)
 {
     const struct runner_memory *m = l->s.shard[slot->shard].memory;
     struct trg_input *in = &slot->staged[k];
+    struct trg_buffer *host = l->host[slot->shard][slot->number][k];
+    const bool is_raw = slot->raw >> k & 1;
+    const uint64_t room = runner_shape(l)->staged_bytes[k];
     const struct pull_input from = {
         .kind = l->s.group->input[k].kind,
         .max_layer = m->max_layer,
@@ -161,9 +174,11 @@ static int pull_input(struct runner *l, struct runner_slot *slot, uint32_t k)
         .n_rois = slot->n,
         .rois = slot->infos,
         .sources = arena_sources(runner_arena(l, slot->shard), slot->number, k),
-        .window = m->pieces->window,
-        .parts = {m->pieces->place.first, m->pieces->place.distance, PIECE_BYTES},
-        .host = l->host[slot->shard][slot->number][k],
+        .window = is_raw ? host : m->pieces->window,
+        .parts = is_raw ? (struct pull_parts){0, room, room}
+                        : (struct pull_parts){m->pieces->place.first, m->pieces->place.distance,
+                                              PIECE_BYTES},
+        .host = host,
         .dev = slot->dev[k]};
 
     slot->pulled |= 1u << k;
@@ -185,7 +200,7 @@ static int stage_input(struct runner *l, struct runner_slot *slot, uint32_t k)
 
     if (can_pull(l, slot, k))
         return pull_input(l, slot, k);
-    if (!slot->is_staged)
+    if (!is_laid_out(slot, k))
         r = gather(l, slot, k, trg_buffer_host(host), &input);
     else if (l->is_copied)
         memcpy(trg_buffer_host(host), arena_staged(a, slot->number, k), input.bytes);
@@ -259,10 +274,11 @@ int runner_begin(struct runner *l, uint32_t number)
 
     slot->n = arena_batch(a, slot->number)->n;
     slot->is_staged = arena_batch(a, slot->number)->is_staged;
+    slot->raw = slot->is_staged ? arena_batch(a, slot->number)->raw : 0;
     slot->pulled = 0;
     slot->begun_ns = clock_ns();
     memcpy(slot->infos, arena_infos(a, slot->number), slot->n * sizeof *slot->infos);
-    if (!slot->is_staged)
+    if (!slot->is_staged || slot->raw)
         memset(arena_faults(a, slot->number), 0, slot->n * sizeof(struct check_fault));
     for (uint32_t k = 0; r == 0 && k < l->s.group->n_inputs; k++)
         r = stage_input(l, slot, k);

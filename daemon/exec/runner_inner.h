@@ -21,7 +21,8 @@ struct runner_slot {
     uint32_t shard, number; /* its batch: whose, and in which slot of that arena */
     uint32_t n;             /* RoIs of it: read once, the arena may change */
     uint64_t begun_ns;
-    bool is_staged;  /* as the arena said */
+    bool is_staged;  /* as the arena said, */
+    uint32_t raw;    /* the same */
     uint32_t pulled; /* inputs that the device gathers itself: a bit for each */
     bool is_overlapped;
 };
@@ -46,6 +47,7 @@ struct runner {
     struct runner_member member[ARENA_MEMBERS_MAX]; /* in the order of the menu */
     bool is_host;
     struct pull pull;
+    uint32_t encoded;  /* inputs that may be: a bit for each */
     uint32_t pullable; /* inputs whose columns no member reads on the host: a bit for each */
     struct runner_slot slot[ARENA_SLOTS_MAX];
     struct stage_source *sources; /* [max_rois], scratch of the thread */

@@ -157,12 +157,37 @@ static void find_members(struct runner *l)
     }
 }
 
-/* Finds the inputs that the device may gather itself, where it reads the memory of clients. */
+/* Whether kernels of the device read memory of the host. */
+static bool reads_host(const struct runner *l)
+{
+    struct trg_buffer *window = NULL;
+    const int r = trg_window_new(l->s.device, arena_staged(runner_arena(l, 0), 0, 0),
+                                 runner_shape(l)->staged_bytes[0], &window);
+
+    trg_buffer_free(window);
+    return r == 0;
+}
+
+/* Inputs of which columns may be encoded. */
+static uint32_t find_encoded(const struct runner *l)
+{
+    uint32_t encoded = 0;
+
+    for (uint32_t k = 0; k < l->s.group->n_inputs; k++)
+        encoded |= (uint32_t)(encoding_count(kind_info(l->s.group->input[k].kind)) > 0) << k;
+    return encoded;
+}
+
+/* Finds the inputs that the device may gather itself, where it reads memory of the host: that of
+ * clients, or what the front leaves in the arena. */
 static int open_pull(struct runner *l)
 {
-    if (l->is_host || !l->s.shard[0].memory->pieces)
+    l->encoded = find_encoded(l);
+    l->pullable = l->s.shard[0].memory->pieces ? (1u << l->s.group->n_inputs) - 1 : l->encoded;
+    if (!l->pullable || l->is_host || !reads_host(l)) {
+        l->pullable = 0;
         return 0;
-    l->pullable = (1u << l->s.group->n_inputs) - 1;
+    }
     for (uint32_t m = 0; m < l->n_members; m++) {
         const struct runner_member *member = &l->member[m];
 
@@ -172,6 +197,17 @@ static int open_pull(struct runner *l)
                 l->pullable &= ~(1u << member->source[k].at);
     }
     return l->pullable ? pull_open(l->s.device, &l->pull) : 0;
+}
+
+/* Tells the front which inputs it may leave as they came: the device makes their floats, or there
+ * is pinned memory for them beside the arena.  On a CPU the lanes have more to do than the front.
+ */
+static void tell_raw(const struct runner *l)
+{
+    const uint32_t takes = l->is_copied ? l->encoded : l->encoded & l->pullable;
+
+    for (uint32_t i = 0; i < l->s.n_shards; i++)
+        atomic_store(&arena_link(runner_arena(l, i))->takes_raw, takes);
 }
 
 /* ---------------------------------------------------------------- the whole */
@@ -201,6 +237,7 @@ static int open_all(struct runner *l)
         r = runner_warm(l);
     if (r < 0)
         return r;
+    tell_raw(l);
     r = -pthread_create(&l->thread, NULL, runner_run, l);
     l->has_thread = r == 0;
     return r;

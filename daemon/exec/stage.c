@@ -10,11 +10,16 @@ static size_t align64(size_t n)
     return (n + 63) & ~(size_t)63;
 }
 
+size_t stage_head_bytes(uint32_t n_rois)
+{
+    return align64((size_t)n_rois * sizeof(struct trg_roi_info)) +
+           align64(((size_t)n_rois + 1) * sizeof(uint32_t));
+}
+
 size_t stage_bytes(uint32_t kind, uint32_t n_rois, uint32_t n_items)
 {
     const struct trg_collection *info = kind_info(kind);
-    size_t bytes = align64((size_t)n_rois * sizeof(struct trg_roi_info)) +
-                   align64(((size_t)n_rois + 1) * sizeof(uint32_t));
+    size_t bytes = stage_head_bytes(n_rois);
 
     for (uint32_t c = 0; info && c < info->n_columns; c++)
         bytes += align64((size_t)n_items * trg_column_bytes(&info->column[c]));
@@ -93,7 +98,7 @@ size_t stage_head(uint32_t n_rois, const struct trg_roi_info *rois, unsigned cha
 
     memcpy(dst, rois, n_rois * sizeof *rois);
     *ret_span = (struct trg_span){.n_rois = n_rois, .offsets = (uint32_t)at};
-    return at + align64((n_rois + 1u) * sizeof(uint32_t));
+    return stage_head_bytes(n_rois);
 }
 
 size_t stage_fill(uint32_t kind, uint32_t n_rois, const struct trg_roi_info *rois,

@@ -32,6 +32,8 @@ struct stage_source { /* one RoI's collection; columns may be unaligned */
 /* The most bytes that stage_fill can need. */
 size_t stage_bytes(uint32_t kind, uint32_t n_rois, uint32_t n_items);
 
+/* Bytes of a block before its columns. */
+size_t stage_head_bytes(uint32_t n_rois);
 /* Begins a block with its RoIs.  Returns the bytes used with the offsets, which the caller fills,
  * *ret_span.n_items too. */
 size_t stage_head(uint32_t n_rois, const struct trg_roi_info *rois, unsigned char *dst,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batches that a device gathers itself, against stage_fill: the same bytes and the same faults, for
  * random RoIs of every type of column, some with values that are not allowed, and large ones of
- * columns in which every value is. */
+ * columns in which every value is.  Then the same of a block into which the front has copied them
+ * as they came. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -11,6 +12,7 @@
 #include <cmocka.h>
 
 #include "exec/pull.h"
+#include "exec/raw.h"
 #include "exec/sample.h"
 #include "rig.h"
 #include "seed.h"
@@ -187,19 +189,93 @@ static uint32_t compare(const struct batch *b, const struct trg_span *pulled, co
     return faults;
 }
 
+/* Pulls the batch from where `sources` say that it lies; the same as was staged before. */
+static uint32_t pull_batch(const struct batch *b, const struct pull *pull,
+                           const struct pull_input *in, size_t bytes, const unsigned char *staged,
+                           const struct trg_span *span)
+{
+    unsigned char *device = malloc(bytes);
+    struct trg_span pulled;
+    uint32_t faults;
+
+    assert_non_null(device);
+    assert_int_equal(pull_enqueue(pull, b->rig->queue, in, &pulled), 0);
+    assert_int_equal(trg_finish(b->rig->queue), 0);
+    rig_get(b->rig, in->dev, device, bytes);
+    faults = compare(b, &pulled, trg_buffer_host(in->host), device, staged, span);
+    free(device);
+    return faults;
+}
+
+/* The runner of a host makes the same of a block of raw columns. */
+static void stage_raw(const struct batch *b, const unsigned char *block,
+                      const struct arena_source *from, size_t bytes, const unsigned char *staged,
+                      const struct trg_span *span)
+{
+    struct stage_source source[SAMPLE_CASES + ROIS];
+    struct stage_guard guard[SAMPLE_CASES + ROIS];
+    unsigned char *again = aligned_alloc(64, arena_align(bytes));
+    struct trg_span other;
+
+    assert_non_null(again);
+    for (uint32_t i = 0; i < b->n; i++) {
+        const unsigned char *at = block + from[i].at;
+
+        guard[i] = (struct stage_guard){.max_layer = MAX_LAYER};
+        source[i] = b->source[i];
+        source[i].guard = &guard[i];
+        for (uint32_t c = 0; c < kind_info(b->kind)->n_columns; c++) {
+            source[i].column[c] = at;
+            at +=
+                arena_align(from[i].capacity * encoding_item_bytes(b->kind, from[i].is_encoded, c));
+        }
+        assert_true(at <= block + bytes);
+    }
+    stage_fill(b->kind, b->n, b->info, source, again, &other);
+    assert_memory_equal(&other, span, sizeof other);
+    for (uint32_t c = 0; c < kind_info(b->kind)->n_columns; c++)
+        assert_memory_equal(again + span->column[c], staged + span->column[c],
+                            span->n_items * trg_column_bytes(&kind_info(b->kind)->column[c]));
+    for (uint32_t i = 0; i < b->n; i++)
+        same_fault(&guard[i].fault, &b->guard[i].fault);
+    free(again);
+}
+
+static uint32_t n_raw; /* batches that were tried so */
+
+/* The front copies the columns into the block of the batch, and there they are taken from. */
+static void from_its_block(const struct batch *b, const struct pull *pull, struct pull_input in,
+                           size_t bytes, const unsigned char *staged, const struct trg_span *span,
+                           uint32_t faults)
+{
+    struct arena_source from[SAMPLE_CASES + ROIS];
+
+    if (!raw_is_worth(b->kind, b->n, b->source, bytes))
+        return;
+    n_raw++;
+    memcpy(from, b->from, b->n * sizeof *from);
+    raw_fill(b->kind, b->n, b->source, trg_buffer_host(in.host), from);
+    stage_raw(b, trg_buffer_host(in.host), from, bytes, staged, span);
+    if (!trg_ops(b->rig->device->d)->window_new)
+        return; /* its kernels do not read memory of the host */
+    in.sources = from;
+    in.window = in.host;
+    in.parts = (struct pull_parts){0, bytes, bytes};
+    assert_int_equal(pull_batch(b, pull, &in, bytes, staged, span), faults);
+}
+
 static uint32_t both_ways(struct rig *rig, const struct pull *pull, uint32_t kind, uint32_t n,
                           uint32_t most)
 {
     static struct batch b;
     const size_t bytes = stage_bytes(kind, n, n * most) + pull_bytes(kind, n);
-    unsigned char *staged = aligned_alloc(64, arena_align(bytes)), *device = malloc(bytes);
+    unsigned char *staged = aligned_alloc(64, arena_align(bytes));
     struct trg_buffer *dev = rig_buffer(rig, TRG_MEM_DEVICE, bytes);
     struct trg_buffer *host = rig_buffer(rig, TRG_MEM_PINNED, bytes);
-    struct trg_span span, pulled;
+    struct trg_span span;
     uint32_t faults;
 
     assert_non_null(staged);
-    assert_non_null(device);
     make_batch(&b, rig, kind, n, most);
     stage_fill(kind, n, b.info, b.source, staged, &span);
     const struct pull_input in = {.kind = kind,
@@ -212,15 +288,12 @@ static uint32_t both_ways(struct rig *rig, const struct pull *pull, uint32_t kin
                                   .parts = {.distance = MEMORY, .bytes = PART},
                                   .host = host,
                                   .dev = dev};
-    assert_int_equal(pull_enqueue(pull, rig->queue, &in, &pulled), 0);
-    assert_int_equal(trg_finish(rig->queue), 0);
-    rig_get(rig, dev, device, bytes);
-    faults = compare(&b, &pulled, trg_buffer_host(host), device, staged, &span);
+    faults = pull_batch(&b, pull, &in, bytes, staged, &span);
+    from_its_block(&b, pull, in, bytes, staged, &span, faults);
     close_window(&b);
     trg_buffer_free(host);
     trg_buffer_free(dev);
     free(staged);
-    free(device);
     return faults;
 }
 
@@ -242,6 +315,7 @@ static void check(struct rig *rig)
             assert_int_equal(both_ways(rig, &pull, anything, sizes[i], LARGE), 0);
     }
     assert_in_range(faults, 5, 200);
+    assert_true(n_raw >= 4);
     pull_close(&pull);
 }
 

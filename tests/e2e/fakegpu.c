@@ -2,7 +2,8 @@
 /* fakegpu - a backend for tests: eight "GPUs" that are the host's CPU, with memory of their own,
  * and take 2 ms for a batch. GPU n is lost while the file n of the folder $FAKEGPU_LOST exists,
  * and the context of process p on it while the file n.p does; while n.kernels does, it is lost with
- * the first kernel.  tests/faults lets each call fail. */
+ * the first kernel.  With $FAKEGPU_COPIES they copy at full speed from memory of their own alone.
+ * tests/faults lets each call fail. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -174,6 +175,8 @@ static int open_one(const struct trg_host *host, uint32_t index, struct trg_devi
     ops.finish = finish;
     ops.event_wait = event_wait;
     ops.event_query = event_query;
+    if (getenv("FAKEGPU_COPIES"))
+        ops.buffer_wrap = NULL;
     if (below_fails)
         fail_on_command();
     ((struct trg_object *)*ret_device)->ops = &ops; /* what is made from it has them as well */

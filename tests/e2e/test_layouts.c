@@ -1,26 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Spacepoints sent plain, encoded, and encoded as older clients do: the same decision of the same
- * values, and the debug stream keeps what came. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+ * values, whoever makes floats of them, and the debug stream keeps what came. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "fault.h"
 #include "generator.h"
-#include "harness.h"
 #include "layout.h"
 #include "roifile.h"
 #include "seed.h"
+#include "workers.h"
 
 #define ROIS   6u
 #define VALUES 16u
 
+static const char batching[] = "batching: {max_rois: 8}\n" PATIENT;
 static const char config[] = "devices: [{backend: cpu, index: 0, lanes: 1, slots: 2}]\n"
                              "batching: {max_rois: 8}\n"
                              "debug_stream: {folder: debug}\n";
@@ -132,36 +126,109 @@ static void collect(struct link *l, uint32_t n, float (*ret)[VALUES])
     }
 }
 
-/* One batch mixes them; once found in place, once unpacked and copied to the pool. */
-static void the_same_decision(void **state)
+/* Sends the pairs in these layouts; one batch mixes them.  Returns the values of the first one. */
+static void decide(struct link *l, struct pair *pair, const uint32_t *ways, uint32_t n_ways,
+                   bool is_unpacked, float (*ret)[VALUES])
 {
-    static struct pair pair[ROIS];
     Trigd__V1__Roi *rois[WAYS * ROIS];
     float values[WAYS * ROIS][VALUES];
-    struct server s;
-    struct link l;
 
-    (void)state;
-    server_start(&s, config, menu_zfinder);
-    link_open(&l, &s);
-    link_hello(&l, "layouts", 0);
+    for (uint32_t i = 0; i < n_ways * ROIS; i++) {
+        rois[i] = &pair[i / n_ways].roi[ways[i % n_ways]];
+        rois[i]->token = i;
+    }
+    send(l, rois, n_ways * ROIS, is_unpacked);
+    collect(l, n_ways * ROIS, values);
+    for (uint32_t i = 0; i < n_ways * ROIS; i++) {
+        assert_memory_equal(values[i], values[i - i % n_ways], sizeof values[0]);
+        memcpy(ret[i / n_ways], values[i], sizeof values[0]);
+    }
+}
+
+/* Once found in place, as older clients' are not, and once unpacked and copied to the pool. */
+static void decide_all(struct link *l, struct pair *pair, float (*ret)[VALUES])
+{
+    static const uint32_t all[WAYS] = {0, 1, 2}, in_place[] = {0, 2};
+    float values[ROIS][VALUES];
+
+    decide(l, pair, in_place, 2, false, ret);
+    decide(l, pair, in_place, 1, false, values); /* all of them encoded */
+    assert_memory_equal(values, ret, sizeof values);
+    for (uint32_t round = 0; round < 2; round++) {
+        decide(l, pair, all, WAYS, round, values);
+        assert_memory_equal(values, ret, sizeof values);
+    }
+}
+
+/* The last encoded RoI has a layer that there is not: it is refused, the others are decided. */
+static void refuse_one(struct link *l, struct pair *pair)
+{
+    ProtobufCBinaryData *layer = &pair[ROIS - 1].roi[0].columns[0]->encoded[3];
+    const uint8_t good = layer->data[layer->len - 1];
+    Trigd__V1__Roi *rois[ROIS];
+    uint32_t decided = 0, refused = 0;
+
     for (uint32_t i = 0; i < ROIS; i++) {
-        make_pair(&pair[i], i);
-        for (uint32_t k = 0; k < WAYS; k++) {
-            rois[WAYS * i + k] = &pair[i].roi[k];
-            pair[i].roi[k].token = WAYS * i + k;
+        rois[i] = &pair[i].roi[0];
+        rois[i]->token = i;
+    }
+    layer->data[layer->len - 1] = 200;
+    send(l, rois, ROIS, false);
+    while (decided + refused < ROIS) {
+        const Trigd__V1__FromDaemon *m = link_receive(l, 60000);
+
+        assert_non_null(m);
+        if (m->body_case == TRIGD__V1__FROM_DAEMON__BODY_DECISIONS) {
+            decided += (uint32_t)m->decisions->n_decisions;
+        } else if (m->body_case == TRIGD__V1__FROM_DAEMON__BODY_ERROR) {
+            assert_int_equal(m->error->token, ROIS - 1);
+            assert_non_null(strstr(m->error->text, "layer"));
+            refused++;
         }
     }
-    for (uint32_t round = 0; round < 2; round++) {
-        send(&l, rois, WAYS * ROIS, round);
-        collect(&l, WAYS * ROIS, values);
-        for (uint32_t i = 0; i < WAYS * ROIS; i++)
-            assert_memory_equal(values[i], values[i - i % WAYS], sizeof values[0]);
-    }
-    server_wait_counter(&s, "in_flight", 0);
-    server_check_ledger(&s);
-    link_close(&l);
-    server_stop(&s);
+    assert_int_equal(refused, 1);
+    layer->data[layer->len - 1] = good;
+}
+
+/* On lanes of a CPU, or of a GPU whose worker takes numbers as they came: its device makes floats
+ * of them, or, where it copies from memory of its own alone, the lane.  Returns the batches in
+ * which the device did. */
+static uint64_t decide_on(const char *lane, const char *devices, struct pair *pair,
+                          float (*ret)[VALUES])
+{
+    struct server s;
+    struct link l;
+    uint64_t pulled;
+    char text[512];
+
+    snprintf(text, sizeof text, "devices: [%s]\n%s", devices, batching);
+    workers_prepare_gpus(&s, text, menu_zfinder);
+    workers_launch(&s);
+    workers_join(&s, &l);
+    decide_all(&l, pair, ret);
+    refuse_one(&l, pair);
+    pulled = server_row_number(&s, "lanes", lane, "pulled");
+    link_end_well(&s, &l);
+    return pulled;
+}
+
+static void the_same_decision(void **state)
+{
+    static const char gpu[] = "{backend: cuda, index: 0, lanes: 1, slots: 2}";
+    static struct pair pair[ROIS];
+    float on_cpu[ROIS][VALUES], on_gpu[ROIS][VALUES];
+
+    (void)state;
+    for (uint32_t i = 0; i < ROIS; i++)
+        make_pair(&pair[i], i);
+    assert_int_equal(
+        decide_on("z@cpu:0/0", "{backend: cpu, index: 0, lanes: 1, slots: 2}", pair, on_cpu), 0);
+    assert_true(decide_on("z@cuda:0/0", gpu, pair, on_gpu) > 0);
+    assert_memory_equal(on_gpu, on_cpu, sizeof on_cpu);
+    assert_int_equal(setenv("FAKEGPU_COPIES", "1", 1), 0);
+    assert_int_equal(decide_on("z@cuda:0/0", gpu, pair, on_gpu), 0);
+    assert_int_equal(unsetenv("FAKEGPU_COPIES"), 0);
+    assert_memory_equal(on_gpu, on_cpu, sizeof on_cpu);
     for (uint32_t i = 0; i < ROIS; i++)
         drop_pair(&pair[i]);
 }
