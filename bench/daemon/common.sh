@@ -121,15 +121,11 @@ note() {
 # of new clients are registered with the device at first, which a short run would tell instead.  The former also tells what a
 # z-finder finds: vertices within 1 mm of the truth.
 measure() {
-    local figure=$1 endpoint=$2 preset=$3 distinct=$4 device=$5 n rates=()
+    local figure=$1 endpoint=$2 preset=$3 distinct=$4 device=$5 n rates=() truth=()
     shift 5
-    case $settings in
-    pairs.* | dense.*)
-        replay "$endpoint" "$preset" "$((distinct * 10))" "$distinct" --batch 4 "$@" --truth 0:1
-        found=$(awk -v g="$(value within_1mm)" -v n="$(value with_truth)" 'BEGIN {printf "%.4f", g / n}')
-        ;;
-    *) replay "$endpoint" "$preset" "$((distinct * 10))" "$distinct" --batch 4 "$@" ;;
-    esac
+    [[ $settings != pairs.* && $settings != dense.* ]] || truth=(--truth 0:1)
+    replay "$endpoint" "$preset" "$((distinct * 10))" "$distinct" --batch 4 "$@" "${truth[@]}"
+    [ ${#truth[@]} -eq 0 ] || found=$(awk -v g="$(value within_1mm)" -v n="$(value with_truth)" 'BEGIN {printf "%.4f", g / n}')
     n=$(awk -v n="$(enough "$(value rois_per_s)" "$distinct")" 'BEGIN {print int(n / 2)}')
     replay "$endpoint" "$preset" "$n" "$distinct" --batch 4 "$@"
     n=$(enough "$(value rois_per_s)" "$distinct")
