@@ -105,11 +105,6 @@ static void damaged_files_get_a_sentence(void **state)
 
 /* ---------------------------------------------------------------- out */
 
-static void make_folder(const char *path)
-{
-    assert_int_equal(mkdir(path, 0700), 0);
-}
-
 static void remove_folder(const char *path)
 {
     DIR *d = opendir(path);
@@ -140,7 +135,6 @@ static void export_and_import_are_opposites(void **state)
     imports(p, "lhcb-banks", p->file[0]);
     snprintf(folder, sizeof folder, "%s/out", p->folder);
     snprintf(file, sizeof file, "%s/77_12.bin", folder);
-    make_folder(folder);
     assert_int_equal(export_banks(p->out, folder), 1);
     assert_int_equal(export_banks(p->out, folder), -EEXIST);
     n = read_bytes(file, first);

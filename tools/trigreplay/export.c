@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "declared.h"
 #include "generator.h"
@@ -183,7 +184,9 @@ static int64_t write_all(const struct form *f, uint32_t kind)
     int r = kind ? roifile_open(f->path, &file) : -ENOMEM;
 
     if (r < 0)
-        return fail(r, f->path, strerror(-r));
+        return fail(r, f->path, roifile_why(r));
+    if (mkdir(f->folder, 0777) < 0 && errno != EEXIST)
+        r = fail(-errno, f->folder, strerror(errno));
     while (r == 0 && (r = roifile_next(file, &bytes, &n)) == 1)
         r = write_record(f, bytes, n, &n_files);
     roifile_close(file);
