@@ -14,21 +14,16 @@
 #include <cmocka.h>
 
 #include "clock.h"
-#include "fakenode.h"
 #include "messages.h"
+#include "pair.h"
 
-#define KEYS     "name: sup, heartbeat_ms: 50, lost_beats: 200, again_ms: 0, address_kbytes: 1"
-#define LONG     ", address_ms: 60000" /* no address is returned */
-#define SHORT    ", address_ms: 50"
-#define SOON     "limits: {drain_ms: 0}\n"
-#define LIMIT_MS 10000
-#define BYTES    30000u /* of a batch, as it is asked about */
-#define POINTS   1000u
-#define PLACES   8u
+#define KEYS   "name: sup, heartbeat_ms: 50, lost_beats: 200, again_ms: 0, address_kbytes: 1"
+#define LONG   ", address_ms: 60000" /* no address is returned */
+#define SHORT  ", address_ms: 50"
+#define BYTES  30000u /* of a batch, as it is asked about */
+#define POINTS 1000u
+#define PLACES 8u
 
-static struct server server;
-static struct fake a, b, *both[] = {&a, &b};
-static struct link client;
 static struct place { /* of a node, as the client was told */
     uint32_t number;
     char endpoint[128];
@@ -59,24 +54,8 @@ static void open_farm(const char *farm, bool a_takes, bool b_takes)
     a = (struct fake){.takes_passes = a_takes};
     b = (struct fake){.takes_passes = b_takes};
     n_places = 0;
-    fake_supervisor(&server, SOON, farm, NULL);
-    fake_join(&a, &server, "a", 64);
-    fake_join(&b, &server, "b", 64);
-    server_wait_ready(&server);
-    fake_wait(&server, NULL, "nodes_serving", 2, both, 2);
-    link_open(&client, &server);
-    fake_beat(&a);
-    fake_beat(&b);
+    pair_open(SOON, farm, 64);
     say_hello(&client, "client");
-}
-
-static void close_farm(void)
-{
-    fake_check_accounts(&server);
-    link_close(&client);
-    fake_close(&a);
-    fake_close(&b);
-    server_stop(&server);
 }
 
 static struct fake *other(const struct fake *n)
@@ -255,7 +234,7 @@ static void to_the_best_node(void **state)
     fake_decide(n[0], 0, 1, true);
     link_collect(&client, 10, 1, got);
     expect_counts(8, 8, 0, 0);
-    close_farm();
+    pair_close();
 }
 
 /* A batch that is larger than a node goes in parts; beyond its credits a client gets no address. */
@@ -287,7 +266,7 @@ static void within_credits(void **state)
     m = hear(TRIGD__V1__FROM_DAEMON__BODY_BUSY);
     assert_int_equal(m->busy->reason, TRIGD__V1__BUSY__REASON__NO_CREDIT);
     assert_in_range(m->busy->n_tokens, 200 - 28, 200);
-    close_farm();
+    pair_close();
 }
 
 /* ---------------------------------------------------------------- lost and slow */
@@ -321,7 +300,7 @@ static void of_a_lost_node(void **state)
     link_collect(&client, 1, 3, NULL);
     assert_int_equal(fake_count(&server, NULL, "again"), 3);
     expect_counts(4, 7, 0, 0);
-    close_farm();
+    pair_close();
 }
 
 /* Whether a batch came to its node before the supervisor wanted to know that: it takes a while. */
@@ -359,7 +338,7 @@ static void of_a_slow_node(void **state)
         fake_close(&b);
         server_stop(&server);
     }
-    close_farm();
+    pair_close();
 }
 
 /* ---------------------------------------------------------------- not used */
@@ -396,7 +375,7 @@ static void never_came(void **state)
     link_collect(&client, 7, 1, NULL);
     expect_counts(3, 2, 2, 3);
     assert_int_equal(fake_count(&server, node_at(&at)->name, "unused"), 2);
-    close_farm();
+    pair_close();
 }
 
 /* Nodes without passes get their batches through the supervisor. */
@@ -416,7 +395,7 @@ static void older_nodes(void **state)
     fake_decide(n, 0, 1, true);
     link_collect(&client, 0, 1, NULL);
     expect_counts(1, 0, 0, 1);
-    close_farm();
+    pair_close();
 }
 
 static void one_older_node(void **state)
@@ -432,7 +411,7 @@ static void one_older_node(void **state)
         fake_decide(&b, 0, 1, true);
     }
     link_collect(&client, 0, 4, NULL);
-    close_farm();
+    pair_close();
 }
 
 /* ---------------------------------------------------------------- clients that go */
@@ -465,7 +444,7 @@ static void goes_with_an_address(void **state)
     fake_wait(&server, NULL, "unsent", 3, both, 2);
     assert_int_equal(server_counter(&server, "failed"), 3);
     assert_int_equal(server_counter(&server, "in_flight"), 0);
-    close_farm();
+    pair_close();
 }
 
 /* While its batch is waited for here. */
@@ -480,7 +459,7 @@ static void goes_before_it_sends(void **state)
     leave();
     fake_wait(&server, NULL, "unsent", 3, both, 2);
     assert_int_equal(server_counter(&server, "failed"), 3);
-    close_farm();
+    pair_close();
 }
 
 /* ---------------------------------------------------------------- bad input */
@@ -519,7 +498,7 @@ static void bad_asks(void **state)
     refuse_ask(frames, 2 * n,
                "a batch that is asked about has 16777217 bytes; 1 to 16777216 are allowed");
     assert_int_equal(server_counter(&server, "received"), 0); /* none of the good ones either */
-    close_farm();
+    pair_close();
 }
 
 /* A body that the supervisor waits for comes from its client, and from nobody else. */
@@ -548,7 +527,7 @@ static void bodies_of_others(void **state)
     send_batch(&client, &at);
     fake_decide(next(), 0, 1, true);
     link_collect(&client, 0, 1, NULL);
-    close_farm();
+    pair_close();
 }
 
 int main(void)

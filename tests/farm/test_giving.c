@@ -12,40 +12,18 @@
 
 #include <cmocka.h>
 
-#include "fakenode.h"
+#include "pair.h"
 
-#define KEYS     "name: sup, heartbeat_ms: 50, lost_beats: 200, again_ms: 0"
-#define LOSING   "name: sup, heartbeat_ms: 50, lost_beats: 30, again_ms: 0" /* silent: 1.5 s */
-#define SOON     "limits: {drain_ms: 0}\n"
-#define PATIENT  "limits: {soft_ms: 0, hard_ms: 20000, drain_ms: 0}\n" /* nodes are lost before */
-#define LIMIT_MS 10000
-
-static struct server server;
-static struct fake a, b, *both[] = {&a, &b};
-static struct link client;
+#define KEYS    "name: sup, heartbeat_ms: 50, lost_beats: 200, again_ms: 0"
+#define LOSING  "name: sup, heartbeat_ms: 50, lost_beats: 30, again_ms: 0" /* silent: 1.5 s */
+#define PATIENT "limits: {soft_ms: 0, hard_ms: 20000, drain_ms: 0}\n" /* nodes are lost before */
 
 static uint32_t open_farm(const char *config, const char *farm, uint32_t credits)
 {
     a = (struct fake){.plugin = NULL};
     b = a;
-    fake_supervisor(&server, config, farm, NULL);
-    fake_join(&a, &server, "a", credits);
-    fake_join(&b, &server, "b", credits);
-    server_wait_ready(&server);
-    fake_wait(&server, NULL, "nodes_serving", 2, both, 2);
-    link_open(&client, &server);
-    fake_beat(&a);
-    fake_beat(&b);
+    pair_open(config, farm, credits);
     return link_hello(&client, "client", 0);
-}
-
-static void close_farm(void)
-{
-    fake_check_accounts(&server);
-    link_close(&client);
-    fake_close(&a);
-    fake_close(&b);
-    server_stop(&server);
 }
 
 /* n RoIs of one event each, from `first` on, in one message. */
@@ -94,7 +72,7 @@ static void by_counts_and_events(void **state)
     link_collect(&client, 0, 8, got);
     for (uint32_t i = 0; i < 8; i++)
         assert_int_equal(got[i], i < 4);
-    close_farm();
+    pair_close();
 }
 
 /* A batch with RoIs of events that are at different nodes goes to both, in parts. */
@@ -121,7 +99,7 @@ static void parts_by_event(void **state)
     fake_decide(first, 0, 2, true);
     fake_decide(second, 0, 2, false);
     link_collect(&client, 0, 6, NULL);
-    close_farm();
+    pair_close();
 }
 
 /* No node gets more than its credits, and the client none beyond all of them. */
@@ -154,7 +132,7 @@ static void within_credits(void **state)
                ->token != 0) {
     }
     assert_int_equal(link_expect(&client, TRIGD__V1__FROM_DAEMON__BODY_BUSY)->busy->tokens[0], 101);
-    close_farm();
+    pair_close();
 }
 
 /* ---------------------------------------------------------------- once more */
@@ -176,7 +154,7 @@ static void returned_ones_go_elsewhere(void **state)
     fake_decide(first, 5, 1, true);
     link_collect(&client, 0, 6, NULL);
     assert_int_equal(fake_count(&server, NULL, "returned"), 3);
-    close_farm();
+    pair_close();
 }
 
 static void refused_ones_are_answered(void **state)
@@ -193,7 +171,7 @@ static void refused_ones_are_answered(void **state)
     fake_decide(a.route.n ? &a : &b, 0, 1, true);
     link_collect(&client, 40, 1, NULL);
     assert_int_equal(server_counter(&server, "failed"), 1);
-    close_farm();
+    pair_close();
 }
 
 /* A node falls silent: what it had goes to the other one, and what it says afterwards counts only
@@ -223,7 +201,7 @@ static void of_a_lost_node(void **state)
     fake_wait(&server, other(first)->name, "late", 1, both, 2);
     link_collect(&client, 0, 4, NULL);
     assert_int_equal(fake_count(&server, NULL, "again"), 3);
-    close_farm();
+    pair_close();
 }
 
 /* Twice, and no more: then it is force-accepted. */
@@ -245,7 +223,7 @@ static void lost_twice(void **state)
         assert_false(fake_batch(first, both, 2, 5));
     link_collect(&client, 7, 1, &got);
     assert_int_equal(got, 1 | TRIGD__V1__STATUS__ALGO_FAILED << 1);
-    close_farm();
+    pair_close();
 }
 
 /* A node that lives and does not answer: another one gets the RoI as well, and the first answer
@@ -270,7 +248,7 @@ static void of_a_slow_node(void **state)
     fake_decide(first, 1, 1, true);
     fake_wait(&server, first->name, "late", 1, both, 2);
     link_collect(&client, 0, 2, NULL);
-    close_farm();
+    pair_close();
 }
 
 static void past_the_hard_limit(void **state)
@@ -286,7 +264,7 @@ static void past_the_hard_limit(void **state)
     link_collect(&client, 0, 2, got);
     assert_int_equal(got[0], 0);
     assert_int_equal(got[1], 1 | TRIGD__V1__STATUS__TIMEOUT << 1);
-    close_farm();
+    pair_close();
 }
 
 /* ---------------------------------------------------------------- clients */
@@ -313,7 +291,7 @@ static void routing_frames_of_clients(void **state)
     fake_decide(first, 2, 1, true);
     link_collect(&client, 52, 1, got);
     assert_int_equal(server_counter(&server, "received"), 2);
-    close_farm();
+    pair_close();
 }
 
 /* Of a client that has gone the RoIs are decided, and their answers are for nobody. */
@@ -334,7 +312,7 @@ static void of_a_client_that_goes(void **state)
     fake_decide(first, 0, 2, true);
     server_wait_counter(&server, "undeliverable", 2);
     assert_int_equal(server_counter(&server, "accepted"), 2);
-    close_farm();
+    pair_close();
 }
 
 /* A drained node gets no more, and finishes what it has. */
@@ -364,7 +342,7 @@ static void drained_by_name(void **state)
     answer = server_ask(&server, "drain node c");
     assert_string_equal(answer, "error: no node is called \"c\"; `show nodes` lists them\n\n");
     free(answer);
-    close_farm();
+    pair_close();
 }
 
 int main(void)

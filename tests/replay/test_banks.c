@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Raw banks: files of LHCb's vertex detector in and out, and what the generator writes into them.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +13,7 @@
 #include <cmocka.h>
 
 #include "export.h"
+#include "folder.h"
 #include "imports.h"
 #include "seed.h"
 
@@ -105,22 +105,6 @@ static void damaged_files_get_a_sentence(void **state)
 
 /* ---------------------------------------------------------------- out */
 
-static void remove_folder(const char *path)
-{
-    DIR *d = opendir(path);
-    struct dirent *e;
-    char file[512];
-
-    assert_non_null(d);
-    while ((e = readdir(d)) != NULL)
-        if (e->d_name[0] != '.') {
-            snprintf(file, sizeof file, "%s/%s", path, e->d_name);
-            assert_int_equal(unlink(file), 0);
-        }
-    closedir(d);
-    assert_int_equal(rmdir(path), 0);
-}
-
 /* What is exported has a bank for each of the 208 sensors; imported and exported again it is the
  * same to the byte. */
 static void export_and_import_are_opposites(void **state)
@@ -146,7 +130,7 @@ static void export_and_import_are_opposites(void **state)
     assert_int_equal(export_banks(p->out, folder), 1);
     assert_int_equal(read_bytes(file, second), n);
     assert_memory_equal(first, second, n);
-    remove_folder(folder);
+    assert_int_equal(folder_remove(folder), 0);
     free(first);
     free(second);
 }
