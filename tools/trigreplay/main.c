@@ -253,26 +253,26 @@ static int parse_options(int argc, char **argv, struct arguments *a, struct text
          "max (as fast as credits allow), rate:HZ, poisson:HZ, or bunches:HZ (LHC-like trains); "
          "latency then counts from the intended time"},
         {"seed", ARG_U64, &o->seed, 0, 0, "S",
-         "of the simulation and the pace (default: the time; it is printed)"},
+         "seed of the simulation and the pace (default: the time; printed)"},
         {"truth", ARG_TEXT, &t->truth, 0, 0, "STEP:VALUE",
-         "result of a decision that is compared with the true z (default 0:1, the z-finder as "
-         "first step; none: off)"},
+         "result that is compared with the true z (default 0:1, a z-finder as first step; none: "
+         "off)"},
         {"spin", ARG_U32, &o->spin_us, 0, 1000000, "US",
-         "poll for decisions this long before sleeping (default 0)"},
+         "time to poll for decisions before sleeping (default 0)"},
         {"settle", ARG_REAL, &o->settle_s, 0, 3600, "S",
-         "latencies leave out the RoIs of the first S seconds (default 0)"},
+         "leave the RoIs of the first S seconds out of the latencies (default 0)"},
         {"timeout", ARG_U32, &o->timeout_ms, 1, 3600000, "MS",
-         "wait for the daemon's first and last answers (default 10000)"},
+         "longest wait for the daemon's first and last answers (default 10000)"},
         {"json", ARG_TEXT, &o->json, 0, 0, "FILE", "write the report as JSON"},
         {"decisions", ARG_TEXT, &o->decisions, 0, 0, "FILE",
          "save the decisions with their values, as an RoI file (trigreplay show, Python)"},
-        {"name", ARG_TEXT, &o->name, 0, 0, "NAME", "of the clients (default replay)"},
+        {"name", ARG_TEXT, &o->name, 0, 0, "NAME", "name of the clients (default replay)"},
         {"key", ARG_FLAG, &o->has_key, 0, 0, NULL,
-         "clients with random keys: a daemon decides no RoI of theirs twice"},
+         "give the clients random keys, so that a daemon decides no RoI of theirs twice"},
         {"no-addresses", ARG_FLAG, &o->no_addresses, 0, 0, NULL,
-         "large RoIs go to the supervisor too"},
+         "send large RoIs to the supervisor as well, not to its nodes"},
         {"quiet", ARG_FLAG, &o->quiet, 0, 0, NULL, "no progress bar, no table"},
-        {"out", ARG_TEXT, &a->out, 0, 0, "FILE", "of generate and import"},
+        {"out", ARG_TEXT, &a->out, 0, 0, "FILE", "generate, import: file to write; export: folder"},
         {"o", ARG_TEXT, &a->out, 0, 0, "FILE", NULL},
         {"size", ARG_TEXT, &t->size, 0, 0, "X,Y,Z", "import raw: voxels of the volume, x fastest"},
         {"voxel", ARG_TEXT, &t->voxel, 0, 0, "T",
@@ -287,11 +287,12 @@ static int parse_options(int argc, char **argv, struct arguments *a, struct text
         {"menu", ARG_TEXT, &a->with.menu, 0, 0, "FILE",
          "reproduce: instead of the configuration's, as trigctl dumps it"},
         {"prescales", ARG_TEXT, &a->with.prescales, 0, 0, "FILE",
-         "prescales, likewise; RoIs decided under other prescales are skipped"},
-        {"conditions", ARG_TEXT, &a->with.conditions, 0, 0, "FILE", "conditions, likewise"},
+         "reproduce: prescales, likewise; RoIs decided under other prescales are skipped"},
+        {"conditions", ARG_TEXT, &a->with.conditions, 0, 0, "FILE",
+         "reproduce: conditions, likewise"},
         {"sets", ARG_TEXT, &a->with.sets, 0, 0, "FOLDER",
-         "instead of these three: each RoI with those that decided it, from the folder sets in a "
-         "daemon's state_dir"},
+         "reproduce: decide each RoI with the menu, prescales and conditions that decided it, from "
+         "the folder sets in a daemon's state_dir"},
         {0}};
 
     return parse_words(argc, argv, table);
