@@ -105,13 +105,14 @@
       "allocations beyond it fail; 0: no limit")                                    \
     X(of, pinned_mbytes, U32, "4096", 0, 1048576,                                   \
       "memory of co-located clients that a GPU reads itself over the bus, pinned "  \
-      "by its worker, MiB; RoIs of clients beyond it are gathered by the lanes")    \
+      "by its worker, MiB; of one client at most clients.shm_mbytes; RoIs of "      \
+      "clients beyond it are gathered by the lanes")                                \
     X(of, remember, U32, "1024", 0, 65536,                                          \
       "last RoIs that ended a worker, kept in state_dir: sent again they are "      \
       "answered at once; 0: none are kept")                                         \
     X(of, spare, BOOL, "0", 0, 1,                                                   \
-      "beside each worker a process waits with its device open, and takes its "     \
-      "place when it ends")
+      "beside each worker a process waits with its device and the memory of "       \
+      "co-located clients open, and takes its place when it ends")
 
 /* control: the operator's socket. */
 #define CONFIG_CONTROL(X, of)                                                                      \

@@ -59,9 +59,10 @@ bool pieces_are_open(struct pieces *p, uint32_t region, uint64_t at, uint64_t by
     return all;
 }
 
-void pieces_expect(struct pieces *p, uint32_t region)
+void pieces_expect(struct pieces *p, uint32_t region, bool all)
 {
-    ask(p, &p->state[(uint64_t)region * p->each]);
+    for (uint32_t i = 0; i < (all ? p->each : 1); i++)
+        ask(p, &p->state[(uint64_t)region * p->each + i]);
 }
 
 static uint64_t bytes_of(const struct pieces *p, uint32_t piece)
@@ -78,7 +79,7 @@ static uint64_t place_of(const struct pieces *p, uint32_t region, uint32_t piece
 
 uint64_t pieces_rest_ns(const struct pieces_budget *b, uint64_t now_ns)
 {
-    return b->owed_ns > now_ns + PIECE_BORROW_NS ? b->owed_ns - PIECE_BORROW_NS - now_ns : 0;
+    return b->owed_ns > now_ns + b->borrow_ns ? b->owed_ns - b->borrow_ns - now_ns : 0;
 }
 
 static int open_timed(struct pieces *p, uint64_t at, uint64_t bytes)

@@ -38,7 +38,9 @@ static int open_all(struct worker *w)
             shm_window_geometry(w->base.shard[i].regions, &g);
         w->part[i].n_regions = g.n;
         w->part[i].shared = calloc(g.n + 1u, sizeof *w->part[i].shared);
-        if (!w->part[i].shared)
+        w->spare.n_regions[i] = g.n;
+        w->spare.shared[i] = calloc(g.n + 1u, sizeof *w->spare.shared[i]);
+        if (!w->part[i].shared || !w->spare.shared[i])
             return -ENOMEM;
     }
     w->stop_fd = eventfd(0, EFD_CLOEXEC);
@@ -68,7 +70,8 @@ int worker_open(const struct worker_base *base, const struct worker_setup *setup
     child_init(&w->process.child);
     pthread_mutex_init(&w->lock, NULL);
     w->stats = stats_worker_get(base->shard[0].stats, setup->name);
-    w->spare = (struct worker_spare){.is_wanted = base->config->workers.spare && !w->is_retry,
+    w->spare = (struct worker_spare){.lock = &w->lock,
+                                     .is_wanted = base->config->workers.spare && !w->is_retry,
                                      .base = &w->base,
                                      .name = w->name,
                                      .backend = w->backend,
@@ -121,8 +124,10 @@ void worker_close(struct worker *w)
     pthread_mutex_destroy(&w->lock);
     if (w->stats)
         stats_worker_put(w->stats);
-    for (uint32_t i = 0; i < w->base.n_shards; i++)
+    for (uint32_t i = 0; i < w->base.n_shards; i++) {
         free(w->part[i].shared);
+        free(w->spare.shared[i]);
+    }
     free(w->lane);
     free(w);
 }
@@ -280,12 +285,13 @@ int worker_share(struct worker *w, uint32_t shard, uint32_t number)
     return r;
 }
 
-void worker_forget(struct worker *w, uint32_t shard)
+void worker_tend_regions(struct worker *w, uint32_t shard)
 {
     struct worker_part *p = &w->part[shard];
 
     if (!w->base.is_process)
         return;
+    worker_spare_tend(&w->spare, shard);
     pthread_mutex_lock(&w->lock);
     for (uint32_t i = 0; !worker_is_down(w) && i < p->n_regions; i++) {
         const struct shm_region *region = shm_window_region(w->base.shard[shard].regions, i + 1);

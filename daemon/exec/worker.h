@@ -110,8 +110,8 @@ bool worker_serves(const struct worker *w, uint32_t shard);
 bool worker_take(struct worker *w, uint32_t shard);
 /* Lets the process map the memory of a client before a batch names it.  -EAGAIN: not now. */
 int worker_share(struct worker *w, uint32_t shard, uint32_t number);
-/* Lets it unmap the memory of clients that are gone. */
-void worker_forget(struct worker *w, uint32_t shard);
+/* Lets it unmap the memory of clients that are gone, and its spare map that of all. */
+void worker_tend_regions(struct worker *w, uint32_t shard);
 /* Whether the shard has the worker for itself: of a retry worker, where a batch runs alone.  Nobody
  * has one that is down or ending. */
 bool worker_reserve(struct worker *w, uint32_t shard);

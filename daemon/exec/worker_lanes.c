@@ -33,11 +33,25 @@ uint64_t worker_batches(const struct worker *w)
     return n;
 }
 
+/* Takes the spare, and what it has mapped, or starts a process that has nothing. */
+static int take_process(struct worker *w)
+{
+    const bool is_spare = worker_spare_take(&w->spare, &w->process);
+
+    for (uint32_t i = 0; i < w->base.n_shards; i++) {
+        struct worker_part *p = &w->part[i];
+
+        if (is_spare)
+            memcpy(p->shared, w->spare.shared[i], p->n_regions * sizeof *p->shared);
+        else
+            memset(p->shared, 0, p->n_regions * sizeof *p->shared);
+    }
+    return is_spare ? 0 : worker_process_begin(&w->process, &w->base, w->backend, w->index);
+}
+
 int worker_start_process(struct worker *w)
 {
-    int r = worker_spare_take(&w->spare, &w->process)
-                ? 0
-                : worker_process_begin(&w->process, &w->base, w->backend, w->index);
+    int r = take_process(w);
 
     if (r == 0)
         r = worker_process_ready(&w->process, &w->info);

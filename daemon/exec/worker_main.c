@@ -81,6 +81,7 @@ static int expose_regions(struct worker_side *w)
     if (info.is_host)
         return 0;
     w->budget.most = (uint64_t)w->setup.pinned_mbytes << 20;
+    w->budget.borrow_ns = w->setup.is_spare ? 0 : PIECE_BORROW_NS;
     w->budget.asked_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (w->budget.asked_fd < 0)
         return -errno;
@@ -290,6 +291,8 @@ static void serve_one(struct worker_side *w, const struct worker_message *m, int
         answer(&a);
         break;
     case WORKER_LANE:
+        w->setup.is_spare = false;
+        w->budget.borrow_ns = PIECE_BORROW_NS;
         a.result = add_or_replace(w, &m->lane, fds);
         answer(&a);
         break;
@@ -297,7 +300,7 @@ static void serve_one(struct worker_side *w, const struct worker_message *m, int
     case WORKER_FORGET:
         if (m->region.shard < w->setup.n_shards)
             worker_regions_map(w->shard[m->region.shard].regions, &m->region,
-                               m->request == WORKER_REGION ? fds[0] : -1);
+                               m->request == WORKER_REGION ? fds[0] : -1, w->setup.is_spare);
         break;
     case WORKER_GUEST:
         worker_guest_close(w->guest);

@@ -141,6 +141,7 @@ int worker_process_begin(struct worker_process *p, const struct worker_base *bas
     if (r > 0) {
         describe(base, backend, index, &m.setup);
         m.setup.is_quiet = p->is_quiet;
+        m.setup.is_spare = p->is_spare;
         r = send_request(p, &m, fds, (uint32_t)n);
     }
     for (size_t i = 0; i < base->n_shards; i++)

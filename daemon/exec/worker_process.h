@@ -15,6 +15,7 @@ struct worker_process {
     uint32_t n_starts;
     bool
         is_quiet; /* logs nothing until the device is open, nor of the lanes that it is asked for */
+    bool is_spare;  /* tells the process that it is not needed yet */
     int stop_fd[3]; /* one of them is readable: no answer is waited for; -1: none */
 };
 

@@ -89,7 +89,8 @@ bool worker_regions_step(struct worker_regions *r)
     return r && r->memory.pieces && pieces_step(r->memory.pieces);
 }
 
-void worker_regions_map(struct worker_regions *r, const struct worker_region_message *m, int fd)
+void worker_regions_map(struct worker_regions *r, const struct worker_region_message *m, int fd,
+                        bool all)
 {
     const struct worker_shard_message *s = &r->place;
     const uint32_t number = m->number - 1;
@@ -113,7 +114,7 @@ void worker_regions_map(struct worker_regions *r, const struct worker_region_mes
     }
     atomic_store_explicit(&r->memory.epoch[number], fd >= 0 ? m->epoch : 0, memory_order_release);
     if (fd >= 0 && r->memory.pieces)
-        pieces_expect(r->memory.pieces, number);
+        pieces_expect(r->memory.pieces, number, all);
 }
 
 void worker_regions_free(struct worker_regions *r)

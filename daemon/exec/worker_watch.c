@@ -150,8 +150,6 @@ static bool replace(struct worker *w)
         if (sleep_or_stop(w, (int)atomic_load(&w->pause_ms)))
             return true;
     } while (start_again(w) < 0);
-    for (uint32_t i = 0; i < w->base.n_shards; i++)
-        memset(w->part[i].shared, 0, w->part[i].n_regions * sizeof *w->part[i].shared);
     log_info("worker", "a worker was started again", "worker=\"%s\" pid=%d lanes=%u ms=%llu",
              w->name, (int)w->process.child.pid, w->n_lanes,
              (unsigned long long)((clock_ns() - w->started_ns) / NS_PER_MS));

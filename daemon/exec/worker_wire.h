@@ -46,6 +46,7 @@ struct worker_setup_message {
     uint32_t index;
     uint32_t log_level, log_format;
     bool is_quiet; /* logs nothing until the device is open */
+    bool is_spare; /* until it is asked for a lane, it makes ready for that */
     uint64_t spin_ns;
     uint32_t max_layer;
     uint32_t memory_mbytes; /* 0: no limit */

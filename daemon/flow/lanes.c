@@ -126,7 +126,7 @@ void lanes_tick(struct dispatch *d, uint64_t now_ns)
             for (uint32_t n = 0; w && n < worker_lanes(w); n++)
                 watch_lane(d, worker_lane(w, e->shard, n), now_ns);
             if (w)
-                worker_forget(w, e->shard);
+                worker_tend_regions(w, e->shard);
         }
         for (uint32_t step = 0; e && step < e->menu->n_steps; step++)
             if (e->step[step].n_lanes && is_down(d, e, step, now_ns) && i == d->current)

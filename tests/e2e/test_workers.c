@@ -153,53 +153,6 @@ static void neighbours_of_a_hang(void **state)
 /* ---------------------------------------------------------------- nobody is */
 
 /* A worker is killed under load: all of its RoIs are decided by their plugin. */
-/* Waits until a spare is there, and is another process than that. */
-static long wait_spare(struct server *s, long not_this)
-{
-    long pid = 0;
-
-    for (uint32_t i = 0; i < 2000 && (!pid || pid == not_this); i++) {
-        workers_nap(5);
-        pid = workers_number(s, "cpu:0/1", "spare");
-    }
-    assert_true(pid > 0 && pid != not_this);
-    return pid;
-}
-
-/* A spare takes the place of a worker that ends, and another one that of the spare. */
-static void a_spare(void **state)
-{
-    struct server s;
-    struct link l;
-    long spare;
-
-    (void)state;
-    workers_open(&s, &l,
-                 "devices: [{backend: cpu, lanes: 1}]\nworkers: {spare: true}\n" ONE_BATCH PATIENT);
-    spare = wait_spare(&s, 0);
-    for (long i = 1; i <= 2; i++) {
-        const long pid = workers_number(&s, "cpu:0/1", "pid");
-
-        assert_int_not_equal(pid, spare);
-        assert_int_equal(kill((pid_t)pid, SIGKILL), 0);
-        workers_wait(&s, "cpu:0/1", "restarts", i);
-        assert_int_equal(workers_number(&s, "cpu:0/1", "pid"), spare);
-        spare = wait_spare(&s, spare);
-        workers_send(&l, 1000ul * (uint64_t)i, WORKERS_BATCH, 0);
-        workers_expect(&l, 1000ul * (uint64_t)i, WORKERS_BATCH, 0);
-    }
-    assert_int_equal(workers_number(&s, "retry cpu:0/1", "spare"), 0);
-    /* without it a process is started as ever */
-    assert_int_equal(kill((pid_t)spare, SIGKILL), 0);
-    workers_wait(&s, "cpu:0/1", "spare", 0);
-    assert_int_equal(kill((pid_t)workers_number(&s, "cpu:0/1", "pid"), SIGKILL), 0);
-    workers_wait(&s, "cpu:0/1", "restarts", 3);
-    workers_send(&l, 9000, WORKERS_BATCH, 0);
-    workers_expect(&l, 9000, WORKERS_BATCH, 0);
-    wait_spare(&s, spare);
-    link_end_well(&s, &l);
-}
-
 static void killed_under_load(void **state)
 {
     struct server s;
@@ -319,7 +272,20 @@ static void a_plugin_that_keeps_dying(void **state)
     link_end_well(&s, &l);
 }
 
-/* RoIs that end a worker now and then cost nobody else a pause. */
+/* One batch with an RoI that ends its worker, behind so many good ones. */
+static void send_culprit(struct link *l, uint32_t n_good, uint64_t *token)
+{
+    for (uint32_t i = 0; i < n_good; i++, *token += WORKERS_BATCH) {
+        workers_send(l, *token, WORKERS_BATCH, 0);
+        workers_expect(l, *token, WORKERS_BATCH, 0);
+    }
+    workers_send(l, *token, 3, FAULT_CRASH);
+    workers_expect(l, *token, 3, FAILED);
+    *token += WORKERS_BATCH;
+}
+
+/* RoIs that end a worker now and then cost nobody else a pause; nor do many in a row, as long as
+ * other batches come through between them: nobody else's RoI fails. */
 static void culprits_among_good_rois(void **state)
 {
     struct server s;
@@ -330,39 +296,11 @@ static void culprits_among_good_rois(void **state)
     workers_open(&s, &l,
                  "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH PATIENT
                  "workers: {remember: 0}\n");
-    for (uint32_t culprit = 0; culprit < 8; culprit++) {
-        for (uint32_t i = 0; i < 80; i++, token += WORKERS_BATCH) {
-            workers_send(&l, token, WORKERS_BATCH, 0);
-            workers_expect(&l, token, WORKERS_BATCH, 0);
-        }
-        workers_send(&l, token, 3, FAULT_CRASH);
-        workers_expect(&l, token, 3, FAILED);
-        token += WORKERS_BATCH;
-    }
-    assert_int_equal(server_counter(&s, "failed"), 8);
-    link_end_well(&s, &l);
-}
-
-/* Nor do many in a row, as long as other batches come through between them: nobody else's RoI
- * fails.
- */
-static void a_row_of_culprits(void **state)
-{
-    struct server s;
-    struct link l;
-    uint64_t token = 0;
-
-    (void)state;
-    workers_open(&s, &l,
-                 "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH PATIENT
-                 "workers: {remember: 0}\n");
-    for (uint32_t culprit = 0; culprit < 12; culprit++, token += 2 * WORKERS_BATCH) {
-        workers_send(&l, token, 3, FAULT_CRASH);
-        workers_expect(&l, token, 3, FAILED);
-        workers_send(&l, token + WORKERS_BATCH, WORKERS_BATCH, 0);
-        workers_expect(&l, token + WORKERS_BATCH, WORKERS_BATCH, 0);
-    }
-    assert_int_equal(server_counter(&s, "failed"), 12);
+    for (uint32_t i = 0; i < 8; i++)
+        send_culprit(&l, 80, &token);
+    for (uint32_t i = 0; i < 12; i++)
+        send_culprit(&l, 1, &token);
+    assert_int_equal(server_counter(&s, "failed"), 20);
     link_end_well(&s, &l);
 }
 
@@ -399,14 +337,12 @@ int main(void)
         cmocka_unit_test(more_than_its_room),
         cmocka_unit_test(a_hang),
         cmocka_unit_test(neighbours_of_a_hang),
-        cmocka_unit_test(a_spare),
         cmocka_unit_test(killed_under_load),
         cmocka_unit_test(a_stopped_worker),
         cmocka_unit_test(a_stopped_worker_ends_with_its_daemon),
         cmocka_unit_test(the_retry_worker_is_killed),
         cmocka_unit_test(a_plugin_that_keeps_dying),
         cmocka_unit_test(culprits_among_good_rois),
-        cmocka_unit_test(a_row_of_culprits),
         cmocka_unit_test(a_lane_of_threads_rests),
     };
 
