@@ -11,6 +11,7 @@
 #include "config/command_line.h"
 #include "config/config_scratch.h"
 #include "config/config_table.h"
+#include "config/yamlfile.h"
 #include "exec/engine.h"
 #include "exec/worker_main.h"
 #include "log.h"
@@ -150,7 +151,8 @@ static int serve(const struct config *c, const char *path)
     }
     if (r < 0) {
         log_error("daemon", "cannot start", "error=\"%s\"", strerror(-r));
-        return EXIT_START;
+        /* the menu, or a file beside it */
+        return r == -EINVAL || *yamlfile_why() ? EXIT_CONFIG : EXIT_START;
     }
     r = loop_run(loop);
     if (r == -EBUSY) {
