@@ -10,6 +10,7 @@
 
 #include "base/wholefile.h"
 #include "log.h"
+#include "memstream.h"
 
 #define CALL_MS 3000u /* longest wait for a shard */
 
@@ -96,10 +97,7 @@ static int on_dump(void *arg)
     if (!out)
         return -ENOMEM;
     print_in_force(q, out);
-    if (fclose(out) == 0)
-        return 0;
-    free(q->text);
-    return -ENOMEM;
+    return memstream_close(out, &q->text);
 }
 
 char *runsets_dump(void *runcontrol, enum control_dump what)
@@ -150,7 +148,7 @@ static int on_text(void *arg)
     if (!out)
         return -ENOMEM;
     print_set(q, q->at, out);
-    return fclose(out) == 0 ? 0 : -ENOMEM;
+    return memstream_close(out, &q->text);
 }
 
 static int call(struct request *q, bool is_shard, int (*work)(void *))

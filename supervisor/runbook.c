@@ -14,6 +14,7 @@
 #include "farm.h"
 #include "json.h"
 #include "log.h"
+#include "memstream.h"
 
 struct runbook { /* copies of all that the document holds */
     struct rundoc doc;
@@ -149,7 +150,7 @@ static int make_more(const struct farm *f, bool is_end, char **ret_text)
     if (!out)
         return -ENOMEM;
     print_farm(f, is_end, out);
-    return fclose(out) == 0 ? 0 : -ENOMEM;
+    return memstream_close(out, ret_text);
 }
 
 static void put_away(struct farm *f)

@@ -14,6 +14,7 @@
 #include "base/folder.h"
 #include "json.h"
 #include "log.h"
+#include "memstream.h"
 
 static atomic_int file = -1;
 
@@ -70,7 +71,7 @@ void audit_write(const struct audit_line *line)
     const int fd = atomic_load(&file);
     char *text = NULL;
     size_t n = 0;
-    bool failed = true;
+    bool is_made = false;
     FILE *out;
 
     if (fd < 0)
@@ -78,10 +79,9 @@ void audit_write(const struct audit_line *line)
     out = open_memstream(&text, &n);
     if (out) {
         print(line, out);
-        failed = ferror(out) != 0; /* fclose says nothing of it */
-        failed |= fclose(out) != 0;
+        is_made = memstream_close(out, &text) == 0;
     }
-    if (failed || write(fd, text, n) != (ssize_t)n)
+    if (!is_made || write(fd, text, n) != (ssize_t)n)
         log_error("audit", "a line of the audit log is lost", "by=\"%s\" action=\"%s\"", line->by,
                   line->action);
     free(text);

@@ -476,7 +476,10 @@ static int keep_text(struct menu *m, const char *path)
 
     if (!f)
         return -errno;
-    r = getdelim(&m->text, &n, '\0', f) < 0 || !feof(f) ? -EBADMSG : 0; /* it holds no zero */
+    errno = 0;
+    r = getdelim(&m->text, &n, '\0', f) < 0 ? -errno : 0;
+    if (r == 0 && !(m->text && feof(f))) /* it holds a zero, or nothing */
+        r = -EBADMSG;
     fclose(f);
     if (r == 0)
         m->hash = hash_bytes(m->text, strlen(m->text));

@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/nearest.h"
+#include "memstream.h"
 #include "menu/menu_build.h"
 
 /* ---------------------------------------------------------------- what is filled */
@@ -161,7 +162,7 @@ static int describe(struct builder *b, struct menu_histogram *h)
         print_bins(&h->y, out);
         fputc('}', out);
     }
-    if (fclose(out) != 0)
+    if (memstream_close(out, &h->what) < 0)
         return -ENOMEM;
     h->key = hash_more(hash_bytes(h->name, strlen(h->name)), h->what, strlen(h->what));
     return 0;

@@ -9,6 +9,7 @@
 #include "base/audit.h"
 #include "base/nearest.h"
 #include "log.h"
+#include "memstream.h"
 #include "monitor/commands_inner.h"
 #include "monitor/show.h"
 
@@ -503,9 +504,6 @@ char *control_command(const struct control_view *view, const struct control_who 
             carry_out(&c, p);
     }
     *ret_wait = c.wait;
-    if (fclose(c.out) != 0) {
-        free(text);
-        return NULL;
-    }
+    (void)memstream_close(c.out, &text);
     return text;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memstream.h"
 #include "monitor/commands_inner.h"
 #include "monitor/show_rates.h"
 
@@ -52,7 +53,7 @@ static void print_made(struct call *c, void (*make)(const struct control_view *v
 
     if (out)
         make(c->v, out);
-    if (out && (fclose(out) != 0 || !bytes)) {
+    if (out && memstream_close(out, &text) == 0 && !bytes) {
         free(text);
         text = NULL;
     }

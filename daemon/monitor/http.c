@@ -13,6 +13,7 @@
 #include "base/socketfile.h"
 #include "clock.h"
 #include "log.h"
+#include "memstream.h"
 #include "monitor/page.h"
 
 #define BACKLOG     128
@@ -156,10 +157,8 @@ static char *print(struct http *h,
     if (out)
         fn(&now, asked, out);
     view_done(&now);
-    if (out && fclose(out) != 0) {
-        free(text);
-        text = NULL;
-    }
+    if (out)
+        (void)memstream_close(out, &text);
     return text;
 }
 

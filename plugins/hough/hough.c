@@ -473,7 +473,7 @@ const struct trg_plugin trg_plugin = {
     .consumes = {&trg_hits},
     .produces = {&trg_tracks, &trg_doublets},
     .backends = "cpu opencl cuda",
-    .cost = {.batch_us = 100000, .roi_us = 1500000, .item_ns = 25000},
+    .cost = {.batch_us = 100000, .roi_us = 1500000, .item_ns = 60000},
     .params = hough_params,
     .presets = hough_presets,
     .values = values,
