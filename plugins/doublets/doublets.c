@@ -15,9 +15,9 @@
 
 #define DIMS 2u /* phi, and z or r */
 
-enum { CLEAR, CELLS, STARTS, PLACE, COUNT, FILL, ORDER, N_WINDOW };
+enum { CLEAR, CELLS, STARTS, PLACE, FIND, FILL, ORDER, N_WINDOW };
 static const char *const window_names[N_WINDOW] = {
-    "dbw_clear", "dbw_cells", "dbw_starts", "dbw_place", "dbw_count", "dbw_fill", "dbw_order"};
+    "dbw_clear", "dbw_cells", "dbw_starts", "dbw_place", "dbw_find", "dbw_fill", "dbw_order"};
 
 enum { VALUE_DOUBLETS, VALUE_HITS, VALUE_PER_HIT };
 static const struct trg_value values[] = {
@@ -215,24 +215,37 @@ static void launch_trees(struct trg_algo *a, const struct slot *s, struct trg_bu
            s->counts, s->summaries, s->out);
 }
 
+/* How many hits a group searches for, of RoIs of so many: as many as its list has room for. */
+static uint32_t tile_for(uint32_t hits)
+{
+    uint32_t tile = DBW_TILE;
+
+    while (tile > 1 && (uint64_t)tile * hits > DBW_DENSE)
+        tile /= 2;
+    return tile;
+}
+
 static void launch_windows(struct trg_algo *a, const struct slot *s, struct trg_buffer *in,
                            struct dbt_par par, struct launcher *l)
 {
-    const uint32_t n = par.n_rois, hits = n * par.parts, gangs = hits * par.gang;
+    const uint32_t n = par.n_rois, parts = par.parts, hits = n * parts;
 
     LAUNCH(l, a->window[CLEAR], n * (DBW_ROOM / a->group + 1u), DBT_GROUP, par, s->cells, s->trees);
     LAUNCH(l, a->window[CELLS], hits, DBT_GROUP, par, in, s->numbers, s->cells, s->trees,
            s->counts);
     LAUNCH(l, a->window[STARTS], n, DBT_GROUP_LARGE, par, in, s->cells, s->trees);
     LAUNCH(l, a->window[PLACE], hits, DBT_GROUP, par, in, s->numbers, s->cells, s->hits);
-    par.parts *= par.gang;
-    LAUNCH(l, a->window[COUNT], gangs, DBT_GROUP, par, s->hits, s->numbers, s->cells, s->trees,
-           s->counts);
+    par.tile = tile_for(par.in.n_items / n);
+    par.parts = parts * a->group / par.tile;
+    LAUNCH(l, a->window[FIND], n * par.parts, DBT_GROUP, par, s->hits, s->numbers, s->cells,
+           s->trees, s->counts, s->loose);
     launch_sums(a, s, in, &par, l);
-    LAUNCH(l, a->window[FILL], gangs, DBT_GROUP, par, s->hits, s->numbers, s->cells, s->trees,
+    par.parts = parts;
+    LAUNCH(l, a->window[FILL], hits, DBT_GROUP, par, s->hits, s->numbers, s->cells, s->trees,
            s->counts, s->summaries, s->loose, s->out);
-    LAUNCH(l, a->window[ORDER], gangs, DBT_GROUP, par, in, s->counts, s->summaries, s->loose,
-           s->out);
+    par.parts = parts * par.gang;
+    LAUNCH(l, a->window[ORDER], n * par.parts, DBT_GROUP, par, in, s->numbers, s->counts,
+           s->summaries, s->loose, s->out);
 }
 
 /* The most doublets that the batch can have. */

@@ -13,7 +13,16 @@
 #define DBT_GANG        8u    /* work-items of a GPU for a hit */
 #define DBW_BINS        256u  /* of phi */
 #define DBW_CELLS       (DBT_LAYERS * DBW_BINS)
-#define DBW_ROOM        (DBW_CELLS + 2u) /* one more for hits on no layer, and the end */
+#define DBW_TAKEN       (DBW_CELLS + 2u) /* behind the cell of hits on no layer, and the end: */
+#define DBW_LEFT        (DBW_CELLS + 3u) /* doublets in `loose`; 1: not all that were found */
+#define DBW_ROOM        (DBW_CELLS + 4u)
+#define DBW_TILE        64u     /* hits that a group searches for at a time, at most */
+#define DBW_DENSE       800000u /* and fewer where these times the RoI's hits are more */
+#define DBW_GANG        4u    /* work-items for a portion */
+#define DBW_PORTION     16u   /* hits of a window */
+#define DBW_LISTED      1536u /* doublets that a group can note */
+#define DBW_LONG        64u   /* row that a whole group puts in order */
+#define DBW_UNLISTED    0x80000000u /* of where a row is: it is not there yet */
 #define DBT_PI          3.14159274f
 #define DBT_TURN        6.28318548f
 
@@ -46,6 +55,8 @@ struct dbt_par {
     trg_u32 max_per_hit; /* and this many times its hits */
     trg_u32 out_room;    /* places for doublets: never too few */
     trg_u32 windows;     /* 1: without trees */
+    trg_u32 tile;        /* hits that a group searches for at a time */
+    trg_u32 slots;       /* pairs that have the same inner layer, at most */
     trg_u32 gang;        /* work-items that share a hit, without trees: 1, 2, 4 .. 32 */
 };
 

@@ -137,6 +137,14 @@ void doublets_fill_par(const struct doublets_config *c, struct dbt_par *ret)
                                                           .z_road = c->dz_mm[k],
                                                           .past_r = past_r(c, k),
                                                           .past_z = c->barrel_half_mm};
+    ret->slots = 0;
+    for (uint32_t k = 0; k < ret->n_pairs; k++) {
+        uint32_t same = 0;
+
+        for (uint32_t j = 0; j < ret->n_pairs; j++)
+            same += ret->pair[j].inner == ret->pair[k].inner;
+        ret->slots = same > ret->slots ? same : ret->slots;
+    }
     ret->windows = c->search == DOUBLETS_WINDOWS;
     ret->max_roi = c->max_doublets;
     ret->max_per_hit = c->max_per_hit;

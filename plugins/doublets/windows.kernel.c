@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Doublets on a GPU without trees: hits are put into cells of layer and phi, so that those of a
- * window in phi lie behind one another, and a gang of work-items holds them against the cuts.
- * Twice: the first time counts, sums of the counts say where each hit's doublets go, the second
- * time writes them, and each finds its place in its row by counting the smaller ones.
+ * window in phi lie behind one another, and gangs of work-items hold them against the cuts.  A
+ * group keeps what it finds until it knows how many there are; sums of the counts say where each
+ * hit's doublets go, and each finds its place in its row by counting the smaller ones.
  *
- * dbw_clear -> dbw_cells -> dbw_starts -> dbw_place -> dbw_count -> dbt_sum -> dbt_offsets ->
+ * dbw_clear -> dbw_cells -> dbw_starts -> dbw_place -> dbw_find -> dbt_sum -> dbt_offsets ->
  * dbw_fill -> dbw_order
  *
  * The order within a cell is chance; the result is that of doublets.kernel.c, to the bit. */
@@ -87,7 +87,7 @@ TRG_KERNEL3(dbw_starts, (const trg_u8, data), (trg_u32, cells), (trg_u32, trees)
     TRG_GLOBAL trg_u32 *cell = cells + TRG_GID * DBW_ROOM;
     TRG_GLOBAL trg_u32 *tree = trees + TRG_GID * DBT_LAYERS * 2u;
 
-    trg_group_scan_global(scratch, cell, DBW_ROOM);
+    trg_group_scan_global(scratch, cell, DBW_CELLS + 2u);
     for (trg_u32 l = TRG_LID; l < DBT_LAYERS; l += TRG_LSIZE) {
         tree[2u * l] = TRG_BEGIN(data, par.in, TRG_GID) + cell[l * DBW_BINS];
         tree[2u * l + 1u] = cell[(l + 1u) * DBW_BINS] - cell[l * DBW_BINS];
@@ -199,38 +199,176 @@ TRG_FN void dbw_window(const struct dbw_view v, const struct dbt_cuts cuts,
     }
 }
 
-/* `parts` groups an RoI: how many doublets begin with each of its hits. */
-TRG_KERNEL5(dbw_count, (const float, hits), (const trg_u32, numbers), (const trg_u32, cells),
-            (const trg_u32, trees), (trg_u32, counts), (struct dbt_par, par))
+/* What a group knows of the windows that it searches: of window w hits first[w] on, side[w] of them,
+ * then hits past[w] on, all numbered from 0 on to all[w]. */
+struct dbw_windows {
+    TRG_LOCAL trg_u32 *first, *side, *past, *all;
+};
+
+/* The pair of a layer that is number `slot`; n_pairs: there is none. */
+TRG_FN trg_u32 dbw_pair_of(const struct dbt_par *par, trg_u32 layer, trg_u32 slot)
 {
+    trg_u32 k = 0u;
+
+    for (; k < par->n_pairs; k++)
+        if (par->pair[k].inner == layer && slot-- == 0u)
+            break;
+    return k;
+}
+
+/* Looks for window w of the tile whose first hit is at place `tile`: that of hit w % par->tile, and
+ * of pair w / par->tile of its layer.  Returns how many hits are in it. */
+TRG_FN trg_u32 dbw_open(const struct dbw_view v, const struct dbt_par *par, trg_u32 tile, trg_u32 n,
+                        trg_u32 w, trg_u32 to, const struct dbw_windows windows)
+{
+    const trg_u32 at = tile + w % par->tile, slot = w / par->tile;
+    trg_u32 k, begin[2], end[2];
+
+    if (at >= n || slot >= par->slots)
+        return 0u;
+    k = dbw_pair_of(par, v.layer[at], slot);
+    if (k == par->n_pairs)
+        return 0u;
+    dbw_window(v, par->cuts, par->pair[k], dbw_hit(v, at), begin, end);
+    windows.first[to] = begin[0];
+    windows.side[to] = end[0] - begin[0];
+    windows.past[to] = begin[1] - (end[0] - begin[0]);
+    windows.all[to] = end[0] - begin[0] + (end[1] - begin[1]);
+    return windows.all[to];
+}
+
+/* Whose portion number i is: the last of n windows whose portions begin at or before i. */
+TRG_FN trg_u32 dbw_whose(TRG_LOCAL const trg_u32 *begin, trg_u32 n, trg_u32 i)
+{
+    trg_u32 at = 0u;
+
+    while (n > 1u) {
+        const trg_u32 step = n / 2u;
+
+        at += begin[at + step] <= i ? step : 0u;
+        n -= step;
+    }
+    return at;
+}
+
+struct dbw_list { /* doublets that a group found: whose they are, and the outer hits */
+    TRG_LOCAL trg_u32 *n, *size; /* of all; of each hit of the tile */
+    TRG_LOCAL trg_u32 *outer;
+    TRG_LOCAL trg_u8 *whose;
+};
+
+/* Lane `lane` of `gang` holds its hits of a portion against the cuts. */
+TRG_FN void dbw_search(const struct dbw_view v, const struct dbt_par *par, trg_u32 tile, trg_u32 w,
+                       trg_u32 from, trg_u32 portion, trg_u32 lane,
+                       trg_u32 gang, const struct dbw_windows windows, const struct dbw_list list)
+{
+    const trg_u32 own = w % par->tile, side = windows.side[from], all = windows.all[from];
+    const trg_u32 begin = portion * DBW_PORTION;
+    const trg_u32 end = all - begin < DBW_PORTION ? all : begin + DBW_PORTION;
+    const struct dbt_hit i = dbw_hit(v, tile + own);
+    const struct dbt_pair pair =
+        par->pair[dbw_pair_of(par, v.layer[tile + own], w / par->tile)];
+    trg_u32 n = 0u;
+
+    for (trg_u32 c = begin + lane; c < end; c += gang) {
+        const trg_u32 p = c + (c < side ? windows.first[from] : windows.past[from]);
+
+        if (dbw_accepts(v, par->cuts, pair, i, p)) {
+            const trg_u32 place = TRG_ATOMIC_ADD_LOCAL(list.n, 1u);
+
+            n++;
+            if (place < DBW_LISTED) {
+                list.outer[place] = v.number[p];
+                list.whose[place] = (trg_u8)own;
+            }
+        }
+    }
+    if (n)
+        TRG_ATOMIC_ADD_LOCAL(&list.size[own], n);
+}
+
+/* Where the rows of an RoI whose first hit is number `first` of the batch begin in `loose`: each
+ * RoI has as much room as it may have doublets. */
+TRG_FN trg_u32 dbw_loose_of(const struct dbt_par par, trg_u32 roi, trg_u32 first)
+{
+    const trg_u64 by_roi = (trg_u64)roi * par.max_roi;
+    const trg_u64 by_hit = (trg_u64)first * par.max_per_hit;
+
+    return (trg_u32)(by_roi < by_hit ? by_roi : by_hit);
+}
+
+/* Where the row of hit number i, of those that begin at `base`, is in `loose`. */
+TRG_FN TRG_GLOBAL trg_u32 *dbw_row_at(TRG_GLOBAL trg_u32 *numbers, const struct dbt_par par,
+                                      trg_u32 base, trg_u32 i)
+{
+    return &numbers[2u * par.room + base + i]; /* the cells are not needed any more */
+}
+
+/* `parts` groups an RoI: how many doublets begin with each of its hits, and which.  A group takes
+ * par.tile hits, looks for their windows once, and deals out what is in them in portions.  Rows go
+ * to `loose`, behind those of the groups that came before.  A group that finds more than it can
+ * note leaves its rows to dbw_fill. */
+TRG_KERNEL6(dbw_find, (const float, hits), (trg_u32, numbers), (trg_u32, cells),
+            (const trg_u32, trees), (trg_u32, counts), (trg_u32, loose), (struct dbt_par, par))
+{
+    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCAN_SCRATCH];
+    TRG_SHARED trg_u32 first[DBT_GROUP], side[DBT_GROUP], past[DBT_GROUP], all[DBT_GROUP];
+    TRG_SHARED trg_u32 begin[DBT_GROUP], size[DBW_TILE], outer[DBW_LISTED];
+    TRG_SHARED trg_u8 whose[DBW_LISTED];
+    TRG_SHARED trg_u32 n_found, taken;
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
     const struct dbw_view v = dbw_view_of(hits, numbers, cells, trees, par, roi);
-    const trg_u32 base = trees[2u * roi * DBT_LAYERS], items = v.cell[DBW_CELLS] * par.gang;
+    const trg_u32 base = trees[2u * roi * DBT_LAYERS], n = v.cell[DBW_CELLS];
+    const trg_u32 limit = dbt_limit_of(par.max_roi, par.max_per_hit, v.cell[DBW_CELLS + 1u]);
+    const trg_u32 gang = TRG_LSIZE < DBW_GANG ? 1u : DBW_GANG;
+    const struct dbw_windows windows = {first, side, past, all};
+    const struct dbw_list list = {&n_found, size, outer, whose};
 
-    for (trg_u32 w = part * TRG_LSIZE + TRG_LID; w < items; w += par.parts * TRG_LSIZE) {
-        const trg_u32 at = w / par.gang, lane = w & (par.gang - 1u), layer = v.layer[at];
-        const struct dbt_hit i = dbw_hit(v, at);
-        trg_u32 n = 0u;
+    for (trg_u32 tile = part * par.tile; tile < n; tile += par.parts * par.tile) {
+        const trg_u32 here = n - tile < par.tile ? n - tile : par.tile;
+        trg_u32 total, fits, to;
 
-        for (trg_u32 k = 0u; k < par.n_pairs; k++) {
-            trg_u32 begin[2], end[2];
+        for (trg_u32 h = TRG_LID; h < DBW_TILE; h += TRG_LSIZE)
+            size[h] = 0u;
+        if (TRG_LID == 0u)
+            n_found = 0u;
+        for (trg_u32 w = 0u; w < par.tile * par.slots; w += TRG_LSIZE) {
+            const trg_u32 in = dbw_open(v, &par, tile, n, w + TRG_LID, TRG_LID, windows);
+            const trg_u32 before =
+                trg_group_scan(scratch, (in + DBW_PORTION - 1u) / DBW_PORTION, &total);
 
-            if (par.pair[k].inner != layer)
-                continue;
-            dbw_window(v, par.cuts, par.pair[k], i, begin, end);
-            for (trg_u32 side = 0u; side < 2u; side++)
-                for (trg_u32 p = begin[side] + lane; p < end[side]; p += par.gang)
-                    n += dbw_accepts(v, par.cuts, par.pair[k], i, p);
+            begin[TRG_LID] = before;
+            TRG_BARRIER();
+            for (trg_u32 i = TRG_LID / gang; i < total; i += TRG_LSIZE / gang) {
+                const trg_u32 k = dbw_whose(begin, TRG_LSIZE, i);
+
+                dbw_search(v, &par, tile, w + k, k, i - begin[k], TRG_LID % gang, gang, windows,
+                           list);
+            }
+            TRG_BARRIER();
         }
-        if (n)
-            TRG_ATOMIC_ADD_GLOBAL(&counts[base + v.number[at]], n);
+        if (TRG_LID == 0u)
+            taken = TRG_ATOMIC_ADD_GLOBAL(&cells[roi * DBW_ROOM + DBW_TAKEN], n_found);
+        for (trg_u32 h = TRG_LID; h < here; h += TRG_LSIZE)
+            counts[base + v.number[tile + h]] = size[h];
+        total = trg_group_scan_local(scratch, size, DBW_TILE);
+        if (total > DBW_LISTED)
+            cells[roi * DBW_ROOM + DBW_LEFT] = 1u; /* all say so */
+        fits = (trg_u32)(total <= limit && taken <= limit - total); /* or the RoI is TRUNCATED */
+        to = fits ? dbw_loose_of(par, roi, base) + taken : 0u;
+        for (trg_u32 h = TRG_LID; h < here; h += TRG_LSIZE)
+            *dbw_row_at(numbers, par, base, v.number[tile + h]) =
+                (to + size[h]) | (total > DBW_LISTED ? DBW_UNLISTED : 0u);
+        TRG_BARRIER();
+        for (trg_u32 e = TRG_LID; fits && total <= DBW_LISTED && e < total; e += TRG_LSIZE)
+            loose[to + TRG_ATOMIC_ADD_LOCAL(&size[whose[e]], 1u)] = outer[e];
+        TRG_BARRIER();
     }
 }
 
 /* The doublets of a whole row, in any order: `taken` counts those that have a place. */
 TRG_FN void dbw_fill_row(const struct dbw_view v, const struct dbt_par par, trg_u32 at,
-                         trg_u32 lane, TRG_GLOBAL trg_u32 *taken, TRG_GLOBAL trg_u32 *row,
-                         TRG_GLOBAL trg_u32 *inner)
+                         trg_u32 lane, TRG_GLOBAL trg_u32 *taken, TRG_GLOBAL trg_u32 *row)
 {
     const struct dbt_hit i = dbw_hit(v, at);
 
@@ -242,12 +380,8 @@ TRG_FN void dbw_fill_row(const struct dbw_view v, const struct dbt_par par, trg_
         dbw_window(v, par.cuts, par.pair[k], i, begin, end);
         for (trg_u32 side = 0u; side < 2u; side++)
             for (trg_u32 p = begin[side] + lane; p < end[side]; p += par.gang)
-                if (dbw_accepts(v, par.cuts, par.pair[k], i, p)) {
-                    const trg_u32 place = TRG_ATOMIC_ADD_GLOBAL(taken, 1u);
-
-                    row[place] = v.number[p];
-                    inner[place] = v.number[at];
-                }
+                if (dbw_accepts(v, par.cuts, par.pair[k], i, p))
+                    row[TRG_ATOMIC_ADD_GLOBAL(taken, 1u)] = v.number[p];
     }
 }
 
@@ -279,16 +413,18 @@ TRG_FN trg_u32 dbw_row_size(TRG_GLOBAL const trg_u32 *counts, trg_u32 n, trg_u32
     return (i + 1u < n ? counts[i + 1u] : wanted) - counts[i];
 }
 
-/* The same as dbw_count, once more: writes rows to `loose`; the row that the limit cuts goes to its
- * place at once. */
-TRG_KERNEL8(dbw_fill, (const float, hits), (const trg_u32, numbers), (const trg_u32, cells),
+/* Rows that dbw_find left: those of a group that found too many, and all of an RoI with more than
+ * its limit, of which the row that the limit cuts goes to its place at once. */
+TRG_KERNEL8(dbw_fill, (const float, hits), (trg_u32, numbers), (const trg_u32, cells),
             (const trg_u32, trees), (trg_u32, counts), (const struct dbt_summary, summaries),
             (trg_u32, loose), (trg_u8, out), (struct dbt_par, par))
 {
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
     const struct dbw_view v = dbw_view_of(hits, numbers, cells, trees, par, roi);
-    const trg_u32 base = trees[2u * roi * DBT_LAYERS], items = v.cell[DBW_CELLS] * par.gang;
-    const trg_u32 n = v.cell[DBW_CELLS + 1u], kept = summaries[roi].kept;
+    const trg_u32 base = trees[2u * roi * DBT_LAYERS], n = v.cell[DBW_CELLS + 1u];
+    const trg_u32 wanted = summaries[roi].wanted, kept = summaries[roi].kept;
+    const trg_u32 is_left = (trg_u32)(wanted > kept || v.cell[DBW_LEFT]);
+    const trg_u32 items = is_left ? v.cell[DBW_CELLS] * par.gang : 0u;
     const trg_u32 to = TRG_BEGIN(out, par.out, roi);
     TRG_GLOBAL trg_u32 *inner = TRG_DOUBLETS_INNER_OUT(out, par.out) + to;
     TRG_GLOBAL trg_u32 *outer = TRG_DOUBLETS_OUTER_OUT(out, par.out) + to;
@@ -296,40 +432,87 @@ TRG_KERNEL8(dbw_fill, (const float, hits), (const trg_u32, numbers), (const trg_
     for (trg_u32 w = part * TRG_LSIZE + TRG_LID; w < items; w += par.parts * TRG_LSIZE) {
         const trg_u32 at = w / par.gang, lane = w & (par.gang - 1u), number = v.number[at];
         const trg_u32 row = counts[base + number];
-        const trg_u32 size = dbw_row_size(counts + base, n, summaries[roi].wanted, number);
+        const trg_u32 size = dbw_row_size(counts + base, n, wanted, number);
+        const trg_u32 row_at = *dbw_row_at(numbers, par, base, number);
+        TRG_GLOBAL trg_u32 *from =
+            loose + (wanted > kept ? dbw_loose_of(par, roi, base) + row : row_at & ~DBW_UNLISTED);
 
-        if (!size || row >= kept)
+        if (!size || row >= kept || (wanted <= kept && !(row_at & DBW_UNLISTED)))
             continue;
         if (row + size <= kept)
-            dbw_fill_row(v, par, at, lane, &counts[par.room + base + number], loose + to + row,
-                         inner + row);
+            dbw_fill_row(v, par, at, lane, &counts[par.room + base + number], from);
         else if (lane == 0u)
             dbw_fill_some(v, par, at, outer + row, inner + row, kept - row);
     }
 }
 
-/* Each doublet of a whole row goes behind those with a smaller number. */
-TRG_KERNEL5(dbw_order, (const trg_u8, data), (const trg_u32, counts),
+/* Lane `lane` of a gang: each of its doublets of a row goes behind those with a smaller number. */
+TRG_FN void dbw_order_row(TRG_GLOBAL const trg_u32 *from, trg_u32 size, trg_u32 number,
+                          trg_u32 lane, trg_u32 gang, TRG_GLOBAL trg_u32 *inner,
+                          TRG_GLOBAL trg_u32 *outer)
+{
+    for (trg_u32 j = lane; j < size; j += gang) {
+        const trg_u32 own = from[j];
+        trg_u32 place = 0u;
+
+        for (trg_u32 k = 0u; k < size; k++)
+            place += (trg_u32)(from[k] < own);
+        outer[place] = own;
+        inner[j] = number;
+    }
+}
+
+struct dbw_rows { /* of one RoI */
+    TRG_GLOBAL const trg_u32 *count, *loose, *row_at;
+    TRG_GLOBAL trg_u32 *inner, *outer;
+    trg_u32 n, wanted, kept, to;
+};
+
+/* The row of hit i, if it is whole and no longer than DBW_LONG, or, with `is_long`, longer.  Returns
+ * whether it is long. */
+TRG_FN trg_u32 dbw_order_hit(const struct dbw_rows r, trg_u32 i, trg_u32 is_long, trg_u32 lane,
+                             trg_u32 gang)
+{
+    const trg_u32 row = r.count[i], size = dbw_row_size(r.count, r.n, r.wanted, i);
+    const trg_u32 at = r.wanted > r.kept ? r.to + row : r.row_at[i] & ~DBW_UNLISTED;
+    const trg_u32 whole = (trg_u32)(size && row < r.kept && row + size <= r.kept);
+
+    if (whole && (trg_u32)(size > DBW_LONG) == is_long)
+        dbw_order_row(r.loose + at, size, i, lane, gang, r.inner + row, r.outer + row);
+    return (trg_u32)(whole && size > DBW_LONG);
+}
+
+/* Rows to their places, in order.  A gang takes one, and the whole group a long one. */
+TRG_KERNEL6(dbw_order, (const trg_u8, data), (const trg_u32, numbers), (const trg_u32, counts),
             (const struct dbt_summary, summaries), (const trg_u32, loose), (trg_u8, out),
             (struct dbt_par, par))
 {
+    TRG_SHARED trg_u32 n_long;
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
-    const trg_u32 base = TRG_BEGIN(data, par.in, roi), kept = summaries[roi].kept;
-    const trg_u32 n = TRG_END(data, par.in, roi) - base;
+    const trg_u32 base = TRG_BEGIN(data, par.in, roi), rows = TRG_LSIZE / par.gang;
     const trg_u32 to = TRG_BEGIN(out, par.out, roi);
-    TRG_GLOBAL const trg_u32 *inner = TRG_DOUBLETS_INNER(out, par.out) + to;
-    TRG_GLOBAL trg_u32 *outer = TRG_DOUBLETS_OUTER_OUT(out, par.out) + to;
+    struct dbw_rows r;
 
-    for (trg_u32 j = part * TRG_LSIZE + TRG_LID; j < kept; j += par.parts * TRG_LSIZE) {
-        const trg_u32 row = counts[base + inner[j]];
-        const trg_u32 size = dbw_row_size(counts + base, n, summaries[roi].wanted, inner[j]);
-        TRG_GLOBAL const trg_u32 *other = loose + to + row;
-        trg_u32 place = row;
+    r.count = counts + base;
+    r.loose = loose;
+    r.row_at = numbers + 2u * par.room + base;
+    r.inner = TRG_DOUBLETS_INNER_OUT(out, par.out) + to;
+    r.outer = TRG_DOUBLETS_OUTER_OUT(out, par.out) + to;
+    r.n = TRG_END(data, par.in, roi) - base;
+    r.wanted = summaries[roi].wanted;
+    r.kept = summaries[roi].kept;
+    r.to = dbw_loose_of(par, roi, base);
+    for (trg_u32 tile = part * rows; tile < r.n; tile += par.parts * rows) {
+        const trg_u32 i = tile + TRG_LID / par.gang;
 
-        if (row + size > kept)
-            continue;
-        for (trg_u32 k = 0u; k < size; k++)
-            place += (trg_u32)(other[k] < loose[to + j]);
-        outer[place] = loose[to + j];
+        if (TRG_LID == 0u)
+            n_long = 0u;
+        TRG_BARRIER();
+        if (i < r.n && dbw_order_hit(r, i, 0u, TRG_LID & (par.gang - 1u), par.gang))
+            TRG_ATOMIC_OR_LOCAL(&n_long, 1u);
+        TRG_BARRIER();
+        for (trg_u32 k = tile; n_long && k < r.n && k < tile + rows; k++)
+            dbw_order_hit(r, k, 1u, TRG_LID, TRG_LSIZE);
+        TRG_BARRIER();
     }
 }
