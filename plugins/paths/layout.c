@@ -43,6 +43,8 @@ static uint64_t place_doublets(const struct pa_pipeline *p, struct pa_at *a, uin
     a->tally = take(&at, d * p->config->max_doublets);
     a->link_low = a->tally; /* the table's levels 0 and 1 are never written */
     a->link_high = a->tally + p->par.d_room;
+    a->mask = take(&at, d / 32 + 1);
+    a->words = take(&at, d / 32 + 2);
     a->rank = take(&at, 2 * (d + 1));
     a->links = take(&at, links);
     return at;

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Phase 2: per doublet, the doublets that it goes on in.
  *
- * pa_links_count -> scan -> pa_links_fill -> pa_links_sum     a work-item for each doublet, or more
- * pa_links_once                                               one for each RoI
+ * pa_links_count -> scan -> pa_list -> scan -> pa_links_fill -> pa_links_sum
+ *                 a work-item for each doublet, or more; from pa_list on, for each that is listed
+ * pa_links_once   one for each RoI
  */
 #include "follow.h"
 #include "scan.h"
 #include "trigd/common/group.h"
 
-/* Counts the links of doublet d among one portion of its candidates, and finds the first and the
- * last one.  Others may do so with other portions. */
-TRG_FN void pa_count_links(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 d,
-                           trg_u32 portion)
+/* What a group knows of the links of its doublets. */
+struct pa_count {
+    TRG_LOCAL trg_u32 *n, *low, *high; /* how many; the first and the last one */
+};
+
+/* Counts the links of doublet d, number k of the group, among one portion of its candidates, and
+ * finds the first and the last one.  Others may do so with other portions. */
+TRG_FN void pa_count_links(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par, trg_u32 d,
+                           trg_u32 portion, trg_u32 k, const struct pa_count count)
 {
     const struct pa_next next = pa_candidates(work, par, d);
     const struct pa_line s = pa_line_of(work, par, d);
@@ -33,18 +39,39 @@ TRG_FN void pa_count_links(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, t
         n++;
     }
     if (n) {
-        TRG_ATOMIC_ADD_GLOBAL(&PA_U32(work, par->at.n_links)[d], n);
-        TRG_ATOMIC_MIN_GLOBAL(&PA_U32(work, par->at.link_low)[d], low);
-        TRG_ATOMIC_MAX_GLOBAL(&PA_U32(work, par->at.link_high)[d], high);
+        TRG_ATOMIC_ADD_LOCAL(&count.n[k], n);
+        TRG_ATOMIC_MIN_LOCAL(&count.low[k], low);
+        TRG_ATOMIC_MAX_LOCAL(&count.high[k], high);
     }
+}
+
+/* Doublet d has n links.  Only what is listed is looked at again: with which paths can begin. */
+TRG_FN void pa_mark(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 d, trg_u32 n)
+{
+    if (n || par->min_doublets < 2u)
+        TRG_ATOMIC_OR_GLOBAL(&PA_U32(work, par->at.mask)[d / 32u], 1u << (d & 31u));
+}
+
+/* Of doublet d, number k of the group. */
+TRG_FN void pa_note_links(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 d, trg_u32 k,
+                          const struct pa_count count)
+{
+    PA_U32(work, par->at.n_links)[d] = count.n[k];
+    if (count.n[k]) {
+        PA_U32(work, par->at.link_low)[d] = count.low[k];
+        PA_U32(work, par->at.link_high)[d] = count.high[k];
+    }
+    pa_mark(work, par, d, count.n[k]);
 }
 
 /* A group takes as many doublets as it has work-items, and deals out the candidates of all of them
  * in portions: lists are of very different lengths, and so nobody waits for who has a long one. */
 TRG_KERNEL1(pa_links_count, (trg_u32, work), (struct pa_par, par))
 {
-    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
+    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCAN_SCRATCH];
     TRG_SHARED trg_u32 begin[PA_GROUP_MAX];
+    TRG_SHARED trg_u32 links[PA_GROUP_MAX], low[PA_GROUP_MAX], high[PA_GROUP_MAX];
+    const struct pa_count count = {links, low, high};
     const trg_u32 n = work[par.at.totals + PA_TOTAL_DOUBLETS];
 
     for (trg_u32 tile = TRG_GID * TRG_LSIZE; tile < n; tile += TRG_GROUPS * TRG_LSIZE) {
@@ -57,14 +84,38 @@ TRG_KERNEL1(pa_links_count, (trg_u32, work), (struct pa_par, par))
         }
         portions = trg_group_scan(scratch, portions, &total);
         begin[TRG_LID] = portions;
+        links[TRG_LID] = high[TRG_LID] = 0u;
+        low[TRG_LID] = PA_NONE;
         TRG_BARRIER();
         for (trg_u32 i = TRG_LID; i < total; i += TRG_LSIZE) {
             const trg_u32 k = pa_whose(begin, TRG_LSIZE, i);
 
-            pa_count_links(work, &par, tile + k, i - begin[k]);
+            pa_count_links(work, &par, tile + k, i - begin[k], k, count);
         }
         TRG_BARRIER();
+        if (tile + TRG_LID < n)
+            pa_note_links(work, &par, tile + TRG_LID, TRG_LID, count);
     }
+}
+
+/* After the scan of the mask's bits into `words`: lists the doublets of the mask in their order,
+ * and their numbers of links. */
+TRG_KERNEL1(pa_list, (trg_u32, work), (struct pa_par, par))
+{
+    const trg_u32 words = (work[par.at.totals + PA_TOTAL_DOUBLETS] + 31u) / 32u;
+
+    PA_EACH (w, words) {
+        trg_u32 at = PA_U32(work, par.at.words)[w];
+
+        for (trg_u32 bits = PA_U32(work, par.at.mask)[w]; bits; bits &= bits - 1u) {
+            const trg_u32 d = 32u * w + pa_lowest(bits);
+
+            PA_U32(work, par.at.order)[at] = d;
+            PA_U32(work, par.at.from)[at++] = PA_U32(work, par.at.n_links)[d];
+        }
+    }
+    if (TRG_GID == 0u && TRG_LID == 0u)
+        work[par.at.totals + PA_TOTAL_LISTED] = PA_U32(work, par.at.words)[words];
 }
 
 /* Writes all links of doublet d, which has some; the first and the last one are known. */
@@ -88,7 +139,7 @@ TRG_FN void pa_write_links(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, t
         link[at] = high;
 }
 
-/* After the scan of n_links into rank: links are written where there is room for all of a
+/* After the scan of their numbers into rank: links are written where there is room for all of a
  * doublet. */
 TRG_KERNEL1(pa_links_fill, (trg_u32, work), (struct pa_par, par))
 {
@@ -97,12 +148,12 @@ TRG_KERNEL1(pa_links_fill, (trg_u32, work), (struct pa_par, par))
     TRG_GLOBAL const trg_u32 *start = PA_U32(work, par.at.start);
     TRG_GLOBAL const trg_u64 *rank = PA_U64(work, par.at.rank);
 
-    PA_EACH (d, work[par.at.totals + PA_TOTAL_DOUBLETS]) {
-        const trg_u32 n = PA_U32(work, par.at.n_links)[d];
+    PA_EACH (k, work[par.at.totals + PA_TOTAL_LISTED]) {
+        const trg_u32 d = PA_U32(work, par.at.order)[k], n = PA_U32(work, par.at.from)[k];
 
         if (n) {
             const trg_u32 r = pa_roi_of(h_first, par.n_rois, 0u, PA_U32(work, par.at.inner)[d]);
-            const trg_u64 at = rank[d] - rank[start[h_first[r]]];
+            const trg_u64 at = rank[k] - rank[pa_listed_before(work, &par, start[h_first[r]])];
             const trg_u32 is_kept = (trg_u32)(at + n <= pa_links_most(d_first, &par, r));
             const trg_u32 first = is_kept ? pa_links_base(d_first, &par, r) + (trg_u32)at : PA_NONE;
             struct pa_follow f;
@@ -115,7 +166,7 @@ TRG_KERNEL1(pa_links_fill, (trg_u32, work), (struct pa_par, par))
             if (!par.longest)
                 continue;
             f = pa_follow_links(work, &par, d);
-            for (trg_u32 k = 0u; k < n; k++)
+            for (trg_u32 j = 0u; j < n; j++)
                 PA_U32(work, par.at.has_in)[pa_next_link(work, &par, &f)] = 1u;
         }
     }
@@ -131,7 +182,8 @@ TRG_KERNEL1(pa_links_sum, (trg_u32, work), (struct pa_par, par))
 
     PA_EACH (r, par.n_rois) {
         const trg_u32 first = start[h_first[r]], end = start[h_first[r + 1u]];
-        const trg_u64 n = rank[end] - rank[first];
+        const trg_u64 n = rank[pa_listed_before(work, &par, end)] -
+                          rank[pa_listed_before(work, &par, first)];
 
         sum[r].n_doublets = end - first;
         sum[r].n_links = n < 0xffffffffu ? (trg_u32)n : 0xffffffffu;
@@ -194,6 +246,8 @@ TRG_KERNEL1(pa_links_once, (trg_u32, work), (struct pa_par, par))
             all += n;
             if (n)
                 linked[n_linked++] = d;
+            if (par.lists)
+                pa_mark(work, &par, d, n);
         }
         sum[r].n_doublets = end - first;
         sum[r].n_links = all < 0xffffffffu ? (trg_u32)all : 0xffffffffu;

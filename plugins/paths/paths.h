@@ -58,9 +58,10 @@ struct pa_at {
     trg_u32 best[2]; /* the best path of the hit among those that are undecided; see pa_contest */
     trg_u32 owner;   /* and among those that were accepted */
     /* doublets, in the order of the input */
-    trg_u32 from, to; /* hits; from is PA_NONE when the doublet is not used */
+    trg_u32 from, to; /* hits; from is PA_NONE when the doublet is not used; then, of each doublet
+                       * that is listed, how many links it has, and how many paths begin with it */
     /* sorted doublets */
-    trg_u32 order;                     /* number in the input */
+    trg_u32 order;                     /* number in the input; then those that are listed */
     trg_u32 inner, outer;              /* hits */
     trg_u32 outer_x, outer_y, outer_z; /* float: coordinates of the outer hit from the beam spot */
     trg_u32 outer_r;                   /* float */
@@ -68,8 +69,10 @@ struct pa_at {
     trg_u32 link_first, n_links, has_in; /* links of a doublet, PA_NONE: not kept, see follow.h;
                                           * whether one leads to it */
     trg_u32 link_low, link_high;         /* the first and the last candidate that is a link */
+    trg_u32 mask;                        /* a bit for each: it is listed, see pa_list */
+    trg_u32 words;                       /* [of mask + 1]: how many are listed before each word */
     trg_u32 tally;                       /* [PA_STEPS_MAX][d_room], see pa_tally */
-    trg_u32 rank;                        /* 64 bits [doublets + 1]: sum of what came before */
+    trg_u32 rank;                        /* 64 bits [listed + 1]: sum of what came before */
     trg_u32 links;                       /* [links_room] sorted doublets */
     /* paths */
     trg_u32 path_hit; /* [PA_HITS_MAX][p_room] */
@@ -87,6 +90,7 @@ enum {
     PA_TOTAL_PATHS,                      /* those that are kept */
     PA_TOTAL_UNSORTED,                   /* doublets of the input that are still to be sorted */
     PA_TOTAL_UNSORTED_HITS,              /* hits for which to do it */
+    PA_TOTAL_LISTED,                     /* doublets with which paths can begin */
     PA_TOTAL_UNKEPT,                     /* 1: doublets have links that are not kept */
     PA_TOTAL_QUEUE,                      /* [PA_STEPS_MAX + 1] paths that grow, by their length */
     PA_TOTALS = PA_TOTAL_QUEUE + 9u + 4u /* with some room */
@@ -111,7 +115,9 @@ struct pa_par { /* of all launches */
     trg_u32 d_room, p_room; /* distance of columns in the tables */
     /* the scan: sums `scan_n` words from `scan_src` on into `scan_dst`, of 32 or 64 bits each */
     trg_u32 scan_src, scan_dst, scan_n, scan_wide;
+    trg_u32 scan_bits; /* 1: the bits of scan_n items instead, a word for each 32 */
     trg_u32 level;   /* of pa_tally and pa_grow */
+    trg_u32 lists;   /* 1: doublets with which paths can begin are listed; see pa_list */
     trg_u32 portion; /* candidates of a doublet that a work-item takes; 0 on the CPU */
     trg_u32 rounds;  /* of the choice among duplicates that the whole device does */
     trg_u32 goes_on; /* candidates come behind those of the RoIs before; see pa_place */

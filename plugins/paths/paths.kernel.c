@@ -59,13 +59,16 @@ TRG_FN trg_u32 pa_is_unkept(TRG_GLOBAL const trg_u32 *work, const struct pa_par 
                      PA_U32(work, par->at.link_first)[d] == PA_NONE);
 }
 
-/* A level of the table, for doublets with links; with portions those that kept them. */
+/* A level of the table, for listed doublets with links; with portions those that kept them. */
 TRG_KERNEL1(pa_tally, (trg_u32, work), (struct pa_par, par))
 {
-    PA_EACH (d, work[par.at.totals + PA_TOTAL_DOUBLETS])
+    PA_EACH (k, work[par.at.totals + PA_TOTAL_LISTED]) {
+        const trg_u32 d = PA_U32(work, par.at.order)[k];
+
         if (PA_U32(work, par.at.n_links)[d] && !(par.portion && pa_is_unkept(work, &par, d)))
             PA_U32(work, par.at.tally)
-    [par.level * par.d_room + d] = pa_sum_links(work, &par, par.level, d);
+        [par.level * par.d_room + d] = pa_sum_links(work, &par, par.level, d);
+    }
 }
 
 /* With portions: the others.  Their candidates are dealt out as in pa_links_count; sums of 64 bits
@@ -109,11 +112,12 @@ TRG_KERNEL1(pa_tally_unkept, (trg_u32, work), (struct pa_par, par))
     }
 }
 
-/* Paths that begin with each doublet; `order` is not needed any more and takes them. */
+/* Paths that begin with each doublet that is listed; `from` is not needed any more and takes
+ * them. */
 TRG_KERNEL1(pa_roots, (trg_u32, work), (struct pa_par, par))
 {
-    PA_EACH (d, work[par.at.totals + PA_TOTAL_DOUBLETS])
-        PA_U32(work, par.at.order)[d] = pa_from(work, &par, d);
+    PA_EACH (k, work[par.at.totals + PA_TOTAL_LISTED])
+        PA_U32(work, par.at.from)[k] = pa_from(work, &par, PA_U32(work, par.at.order)[k]);
 }
 
 /* What an RoI with n paths may keep. */
@@ -136,7 +140,8 @@ TRG_KERNEL1(pa_paths_sum, (trg_u32, work), (struct pa_par, par))
     PA_EACH (r, par.n_rois)
         pa_note_paths((TRG_GLOBAL struct pa_summary *)(work + par.at.summary),
                       PA_U32(work, par.at.d_first), &par, r,
-                      rank[start[h_first[r + 1u]]] - rank[start[h_first[r]]]);
+                      rank[pa_listed_before(work, &par, start[h_first[r + 1u]])] -
+                          rank[pa_listed_before(work, &par, start[h_first[r]])]);
 }
 
 /* One group: where the paths of each RoI go. */
@@ -162,7 +167,7 @@ TRG_KERNEL1(pa_totals, (trg_u32, work), (struct pa_par, par))
     }
 }
 
-/* The sorted doublet among first .. end - 1 in whose paths number `at` of the batch is. */
+/* The place in the list, of first .. end - 1, in whose paths number `at` of the batch is. */
 TRG_FN trg_u32 pa_root_of(TRG_GLOBAL const trg_u64 *rank, trg_u32 first, trg_u32 end, trg_u64 at)
 {
     while (end - first > 1u) {
@@ -220,13 +225,14 @@ TRG_KERNEL1(pa_unrank, (trg_u32, work), (struct pa_par, par))
     trg_u32 r = 0u;
 
     PA_EACH (p, work[par.at.totals + PA_TOTAL_PATHS]) {
+        trg_u32 begin, root;
         trg_u64 at;
-        trg_u32 root;
 
         r = pa_roi_of(first, par.n_rois, r, p);
-        at = rank[start[h_first[r]]] + (p - first[r]);
-        root = pa_root_of(rank, start[h_first[r]], start[h_first[r + 1u]], at);
-        pa_make(work, &par, p, root, (trg_u32)(at - rank[root]));
+        begin = pa_listed_before(work, &par, start[h_first[r]]);
+        at = rank[begin] + (p - first[r]);
+        root = pa_root_of(rank, begin, pa_listed_before(work, &par, start[h_first[r + 1u]]), at);
+        pa_make(work, &par, p, PA_U32(work, par.at.order)[root], (trg_u32)(at - rank[root]));
     }
 }
 

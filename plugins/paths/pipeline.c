@@ -24,6 +24,7 @@ enum kernel {
     K_ORDER,
     K_GATHER,
     K_LINKS_COUNT,
+    K_LIST,
     K_LINKS_FILL,
     K_LINKS_SUM,
     K_LINKS_ONCE,
@@ -61,6 +62,7 @@ static const struct {
     [K_ORDER] = {&starts_program, "pa_order"},
     [K_GATHER] = {&starts_program, "pa_gather"},
     [K_LINKS_COUNT] = {&links_program, "pa_links_count"},
+    [K_LIST] = {&links_program, "pa_list"},
     [K_LINKS_FILL] = {&links_program, "pa_links_fill"},
     [K_LINKS_SUM] = {&links_program, "pa_links_sum"},
     [K_LINKS_ONCE] = {&links_program, "pa_links_once"},
@@ -120,6 +122,14 @@ static int open_slot(struct pa_pipeline *p, struct trg_device *d, struct pa_slot
     return buffers_new(&p->buffers, d, list, sizeof list / sizeof *list);
 }
 
+/* What `auto` stands for; see docs/paths.md for the measurements. */
+static uint32_t growth_of(const struct pa_pipeline *p)
+{
+    if (p->config->growth != PA_GROW_AUTO)
+        return p->config->growth;
+    return p->device.is_host ? PA_GROW_DEPTH : PA_GROW_SCAN;
+}
+
 int pa_open(struct pa_pipeline *p, const struct trg_host *host, const struct pa_config *config,
             struct trg_device *device, const struct trg_limits *limits)
 {
@@ -135,6 +145,7 @@ int pa_open(struct pa_pipeline *p, const struct trg_host *host, const struct pa_
     p->par.portion = p->device.is_host  ? 0
                      : p->device.pci[0] ? PA_PORTION /* what is plugged in is a GPU */
                                         : 1u << 20;  /* whose work-items wait for each other */
+    p->par.lists = growth_of(p) != PA_GROW_DEPTH;
     p->rounds = PA_ROUNDS;
     r = pa_set_sizes(p);
     if (r == 0)
@@ -232,12 +243,15 @@ static void find_starts(struct launch *l)
     run(l, K_GATHER, by_doublet);
 }
 
-/* What `auto` stands for; see docs/paths.md for the measurements. */
-static uint32_t growth_of(const struct pa_pipeline *p)
+/* The doublets of the mask. */
+static void list(struct launch *l)
 {
-    if (p->config->growth != PA_GROW_AUTO)
-        return p->config->growth;
-    return p->device.is_host ? PA_GROW_DEPTH : PA_GROW_SCAN;
+    const struct pa_at *a = &l->par.at;
+
+    l->par.scan_bits = 1;
+    scan(l, a->mask, a->words, a->totals + PA_TOTAL_DOUBLETS, false, l->most_doublets / 32);
+    l->par.scan_bits = 0;
+    run(l, K_LIST, groups_for(l->p, l->most_doublets / 32));
 }
 
 static void find_links(struct launch *l)
@@ -248,10 +262,13 @@ static void find_links(struct launch *l)
 
     if (l->p->device.is_host || growth_of(l->p) == PA_GROW_DEPTH) {
         run(l, K_LINKS_ONCE, by_roi);
+        if (l->par.lists)
+            list(l);
         return;
     }
     run(l, K_LINKS_COUNT, by_doublet);
-    scan(l, a->n_links, a->rank, a->totals + PA_TOTAL_DOUBLETS, true, l->most_doublets);
+    list(l);
+    scan(l, a->from, a->rank, a->totals + PA_TOTAL_LISTED, true, l->most_doublets);
     run(l, K_LINKS_FILL, by_doublet);
     run(l, K_LINKS_SUM, by_roi);
 }
@@ -267,7 +284,7 @@ static void count_paths(struct launch *l)
             run(l, K_TALLY_UNKEPT, by_doublet);
     }
     run(l, K_ROOTS, by_doublet);
-    scan(l, a->order, a->rank, a->totals + PA_TOTAL_DOUBLETS, true, l->most_doublets);
+    scan(l, a->from, a->rank, a->totals + PA_TOTAL_LISTED, true, l->most_doublets);
     run(l, K_PATHS_SUM, groups_for(l->p, l->par.n_rois));
     run(l, K_TOTALS, 1);
 }

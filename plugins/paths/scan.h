@@ -40,6 +40,15 @@ TRG_FN trg_u32 pa_whose(TRG_LOCAL const trg_u32 *begin, trg_u32 n, trg_u32 i)
     return at;
 }
 
+/* How many listed doublets come before doublet d; see pa_list. */
+TRG_FN trg_u32 pa_listed_before(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par, trg_u32 d)
+{
+    const trg_u32 below = (1u << (d & 31u)) - 1u, word = d / 32u;
+
+    return PA_U32(work, par->at.words)[word] +
+           (below ? trg_popcount(PA_U32(work, par->at.mask)[word] & below) : 0u);
+}
+
 /* The items of a launch: i from this work-item's first one, in strides, below n. */
 #define PA_EACH(i, n)                                                       \
     for (trg_u32 i = TRG_GID * TRG_LSIZE + TRG_LID, n_##i = (n); i < n_##i; \

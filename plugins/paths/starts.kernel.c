@@ -20,17 +20,29 @@ TRG_FN trg_u32 pa_part(trg_u32 n, trg_u32 group, trg_u32 groups)
     return each * group < n ? each * group : n;
 }
 
+/* How many items a scan has, and what item i counts. */
+TRG_FN trg_u32 pa_scan_items(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par)
+{
+    return par->scan_bits ? (work[par->scan_n] + 31u) / 32u : work[par->scan_n];
+}
+
+TRG_FN trg_u32 pa_scan_value(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par, trg_u32 i)
+{
+    const trg_u32 value = PA_U32(work, par->scan_src)[i];
+
+    return par->scan_bits ? trg_popcount(value) : value;
+}
+
 /* Each group adds up its part. */
 TRG_KERNEL1(pa_scan_sums, (trg_u32, work), (struct pa_par, par))
 {
     TRG_SHARED trg_u64 buffer[PA_GROUP_MAX];
-    TRG_GLOBAL const trg_u32 *in = PA_U32(work, par.scan_src);
-    const trg_u32 n = work[par.scan_n];
+    const trg_u32 n = pa_scan_items(work, &par);
     const trg_u32 end = pa_part(n, TRG_GID + 1u, TRG_GROUPS);
     trg_u64 mine = 0, total = 0;
 
     for (trg_u32 i = pa_part(n, TRG_GID, TRG_GROUPS) + TRG_LID; i < end; i += TRG_LSIZE)
-        mine += in[i];
+        mine += pa_scan_value(work, &par, i);
     pa_group_sum(buffer, mine, &total);
     if (TRG_LID == 0u)
         PA_U64(work, par.at.part)[TRG_GID] = total;
@@ -40,10 +52,9 @@ TRG_KERNEL1(pa_scan_sums, (trg_u32, work), (struct pa_par, par))
 TRG_KERNEL1(pa_scan_apply, (trg_u32, work), (struct pa_par, par))
 {
     TRG_SHARED trg_u64 buffer[PA_GROUP_MAX];
-    TRG_GLOBAL const trg_u32 *in = PA_U32(work, par.scan_src);
     TRG_GLOBAL trg_u32 *out = PA_U32(work, par.scan_dst);
     TRG_GLOBAL trg_u64 *wide = PA_U64(work, par.scan_dst);
-    const trg_u32 n = work[par.scan_n];
+    const trg_u32 n = pa_scan_items(work, &par);
     const trg_u32 first = pa_part(n, TRG_GID, TRG_GROUPS);
     const trg_u32 end = pa_part(n, TRG_GID + 1u, TRG_GROUPS);
     trg_u64 mine = 0, before = 0, total = 0;
@@ -54,7 +65,7 @@ TRG_KERNEL1(pa_scan_apply, (trg_u32, work), (struct pa_par, par))
     for (trg_u32 tile = first; tile < end; tile += TRG_LSIZE) {
         const trg_u32 i = tile + TRG_LID;
 
-        mine = i < end ? in[i] : 0u;
+        mine = i < end ? pa_scan_value(work, &par, i) : 0u;
         mine = pa_group_sum(buffer, mine, &total);
         if (i < end && par.scan_wide)
             wide[i] = before + mine;
@@ -105,6 +116,8 @@ TRG_KERNEL3(pa_hits, (const trg_u8, hits), (const trg_u8, doublets), (trg_u32, w
         PA_U32(work, par.at.summary)[s] = 0u;
     PA_EACH (o, par.n_rois)
         PA_U32(work, par.at.n_open)[o] = 0u;
+    PA_EACH (w, par.lists ? (d_first[par.n_rois] - d_first[0]) / 32u + 1u : 0u)
+        PA_U32(work, par.at.mask)[w] = 0u;
     PA_EACH (t, PA_TOTALS)
         work[par.at.totals + t] = t == PA_TOTAL_HITS ? n : 0u;
 }
@@ -133,14 +146,6 @@ TRG_FN trg_u32 pa_hits_of(TRG_GLOBAL const trg_u8 *doublets, TRG_GLOBAL const tr
                                 par->layers_skipped));
 }
 
-/* Nobody has found a link of doublet d; see pa_links_count. */
-TRG_FN void pa_clear_links(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 d)
-{
-    PA_U32(work, par->at.n_links)[d] = 0u;
-    PA_U32(work, par->at.link_low)[d] = PA_NONE;
-    PA_U32(work, par->at.link_high)[d] = 0u;
-}
-
 /* What linking reads of a doublet, to place d of the sorted ones. */
 TRG_FN void pa_store_doublet(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 d,
                              trg_u32 from, trg_u32 to)
@@ -159,8 +164,6 @@ TRG_FN void pa_store_doublet(TRG_GLOBAL trg_u32 *work, const struct pa_par *par,
     PA_F32(work, par->at.outer_r)[d] = to_r;
     if (par->longest)
         PA_U32(work, par->at.has_in)[d] = 0u;
-    if (par->portion)
-        pa_clear_links(work, par, d);
     if (par->align == PA_ALIGN_SLOPE)
         PA_F32(work, par->at.slope)[d] = (z[to] - z[from]) / (hit_r[to] - hit_r[from]);
     if (par->curvature == PA_CURVE_SIMILAR)

@@ -14,11 +14,12 @@ TRG_KERNEL1(pa_seed, (trg_u32, work), (struct pa_par, par))
     TRG_GLOBAL const trg_u32 *first = PA_U32(work, par.at.path_first);
     TRG_GLOBAL const trg_u64 *rank = PA_U64(work, par.at.rank);
 
-    PA_EACH (d, work[par.at.totals + PA_TOTAL_DOUBLETS]) {
+    PA_EACH (k, work[par.at.totals + PA_TOTAL_LISTED]) {
+        const trg_u32 d = PA_U32(work, par.at.order)[k];
         const trg_u32 r = pa_roi_of(h_first, par.n_rois, 0u, PA_U32(work, par.at.inner)[d]);
-        const trg_u64 at = rank[d] - rank[start[h_first[r]]];
+        const trg_u64 at = rank[k] - rank[pa_listed_before(work, &par, start[h_first[r]])];
 
-        if (rank[d + 1u] > rank[d] && at < first[r + 1u] - first[r]) {
+        if (rank[k + 1u] > rank[k] && at < first[r + 1u] - first[r]) {
             const trg_u32 p = first[r] + (trg_u32)at;
 
             pa_store_step(work, &par, p, 0u, d);
