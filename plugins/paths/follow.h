@@ -8,7 +8,7 @@
 
 #define PA_CHUNK 16u /* candidates that are tried at a time */
 
-#if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
+#if PA_IS_HOST
 #include "follow_host.h"
 #else
 /* Which of n <= PA_CHUNK candidates from `first` on are links of the doublet of `s`: bit k for

@@ -38,6 +38,26 @@ TRG_FN struct pa_line pa_line_of(TRG_GLOBAL const trg_u32 *work, const struct pa
     return s;
 }
 
+/* The outer hit of a doublet.  Few are looked at in x and y: only the CPU, which tries many
+ * candidates at a time, has them side by side. */
+TRG_FN float pa_outer_x(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par, trg_u32 d)
+{
+#if PA_IS_HOST
+    return PA_CF32(work, par->at.outer_x)[d];
+#else
+    return PA_CF32(work, par->at.hit_x)[PA_U32(work, par->at.outer)[d]];
+#endif
+}
+
+TRG_FN float pa_outer_y(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par, trg_u32 d)
+{
+#if PA_IS_HOST
+    return PA_CF32(work, par->at.outer_y)[d];
+#else
+    return PA_CF32(work, par->at.hit_y)[PA_U32(work, par->at.outer)[d]];
+#endif
+}
+
 /* What the criterion needs to know of the inner doublet. */
 TRG_FN struct pa_side pa_side_of(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
                                  trg_u32 d)
@@ -48,8 +68,8 @@ TRG_FN struct pa_side pa_side_of(TRG_GLOBAL const trg_u32 *work, const struct pa
     s.line = pa_line_of(work, par, d);
     s.x1 = PA_CF32(work, par->at.hit_x)[hit];
     s.y1 = PA_CF32(work, par->at.hit_y)[hit];
-    s.x2 = PA_CF32(work, par->at.outer_x)[d];
-    s.y2 = PA_CF32(work, par->at.outer_y)[d];
+    s.x2 = pa_outer_x(work, par, d);
+    s.y2 = pa_outer_y(work, par, d);
     s.bend = PA_CF32(work, par->at.bend)[d];
     s.tolerance = PA_U32(work, par->at.hit_layer)[hit] ? par->tolerance_outer : par->tolerance;
     return s;
@@ -74,8 +94,7 @@ TRG_FN trg_u32 pa_links_to(TRG_GLOBAL const trg_u32 *work, const struct pa_par *
     if (par->curvature == PA_CURVE_SIMILAR &&
         !(trg_fabs(PA_CF32(work, par->at.bend)[e] - s.bend) <= par->max_dbend))
         return 0u;
-    return pa_fits_circle(s, par->min_radius, PA_CF32(work, par->at.outer_x)[e],
-                          PA_CF32(work, par->at.outer_y)[e],
+    return pa_fits_circle(s, par->min_radius, pa_outer_x(work, par, e), pa_outer_y(work, par, e),
                           (trg_u32)(par->curvature != PA_CURVE_PT), (trg_u32)!par->beam_spot);
 }
 

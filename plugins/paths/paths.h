@@ -63,7 +63,8 @@ struct pa_at {
     /* sorted doublets */
     trg_u32 order;                     /* number in the input; then those that are listed */
     trg_u32 inner, outer;              /* hits */
-    trg_u32 outer_x, outer_y, outer_z; /* float: coordinates of the outer hit from the beam spot */
+    trg_u32 outer_x, outer_y, outer_z; /* float: coordinates of the outer hit from the beam spot; x
+                                        * and y on the CPU alone, see pa_outer_x */
     trg_u32 outer_r;                   /* float */
     trg_u32 slope, bend;               /* float: dz/dr, and curvature with the beam spot */
     trg_u32 link_first, n_links, has_in; /* links of a doublet, PA_NONE: not kept, see follow.h;
@@ -147,6 +148,12 @@ TRG_FN trg_u32 pa_hit_column(trg_u32 k)
 {
     return k < 8u ? 1u + k : 15u;
 }
+
+#if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
+#define PA_IS_HOST 0
+#else
+#define PA_IS_HOST 1
+#endif
 
 /* Arrays of a slot. */
 #define PA_U32(work, at)  ((work) + (at))

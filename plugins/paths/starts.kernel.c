@@ -158,8 +158,10 @@ TRG_FN void pa_store_doublet(TRG_GLOBAL trg_u32 *work, const struct pa_par *par,
 
     PA_U32(work, par->at.inner)[d] = from;
     PA_U32(work, par->at.outer)[d] = to;
-    PA_F32(work, par->at.outer_x)[d] = to_x;
-    PA_F32(work, par->at.outer_y)[d] = to_y;
+    if (PA_IS_HOST) {
+        PA_F32(work, par->at.outer_x)[d] = to_x;
+        PA_F32(work, par->at.outer_y)[d] = to_y;
+    }
     PA_F32(work, par->at.outer_z)[d] = to_z;
     PA_F32(work, par->at.outer_r)[d] = to_r;
     if (par->longest)
