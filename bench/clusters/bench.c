@@ -46,7 +46,7 @@ struct line { /* plugins one behind the other */
 };
 
 static const uint32_t small_batches[] = {64, 8, 0}, gpu_batches[] = {256, 1024, 64, 2048, 0};
-static const uint32_t few[] = {16, 64, 0}, one_batch[] = {HITS_BATCH, 0};
+static const uint32_t few[] = {16, 64, 0}, daemons[] = {64, 128, 0}, one_batch[] = {HITS_BATCH, 0};
 
 static const struct line banks_line = {
     .n = 3,
@@ -65,6 +65,14 @@ static const struct line pixels_line = {
     .what = {"pixels to hits", "pixels to doublets", "pixels to tracks", "pixels to vertices"},
     .settings = {(const char *const[]){"geometry", "cms", NULL}},
     .gpu_batches = few,
+    .cpu_batches = one_batch};
+
+static const struct line pixel_hits_line = {
+    .n = 3,
+    .plugin = {DOUBLETS, PATHS, VERTEXING},
+    .what = {"pixel hits to doublets", "pixel hits to tracks", "pixel hits to vertices"},
+    .settings = {NULL, NULL, (const char *const[]){"z_range_mm", "300", NULL}},
+    .gpu_batches = daemons,
     .cpu_batches = one_batch};
 
 struct bench {
@@ -557,6 +565,7 @@ int main(int argc, char **argv)
     if (!b.is_physics) {
         measure_preset(&b, "velo-banks", &banks_line, b.n);
         measure_preset(&b, "velo", &hits_line, b.n);
+        measure_preset(&b, "pixel50", &pixel_hits_line, (b.n + PIXELS_OF - 1) / PIXELS_OF);
         measure_preset(&b, "pixel50-charge", &pixels_line, (b.n + PIXELS_OF - 1) / PIXELS_OF);
     }
     if (n_files) {

@@ -67,6 +67,12 @@ static int find_maker(const struct pipeline *p, uint32_t k, const struct trg_col
     return -ENOENT;
 }
 
+/* Whether a member takes, as input `in`, what the first one takes: no other makes it. */
+static bool is_shared(const struct pipeline *p, const struct trg_plugin *plugin, uint32_t in)
+{
+    return plugin->consumes[in]->hash == p->s.host[0]->plugin->d.consumes[0]->hash;
+}
+
 /* Where input `in` of member k lies, in each slot. */
 static int take_over(struct pipeline *p, uint32_t k, uint32_t in, uint32_t *items)
 {
@@ -95,7 +101,10 @@ static int open_member(struct pipeline *p, uint32_t k)
     for (uint32_t i = 0; r == 0 && i < p->s.slots; i++)
         r = batch_open(&m->batch[i], i, p->drive->slot[i].infos, p->s.batch, m->plugin);
     for (uint32_t in = 0; r == 0 && in < TRG_INPUTS_MAX && m->plugin->consumes[in]; in++)
-        r = take_over(p, k, in, &limits.max_items);
+        if (!is_shared(p, m->plugin, in))
+            r = take_over(p, k, in, &limits.max_items);
+        else if (limits.max_items < p->s.max_items)
+            limits.max_items = p->s.max_items;
     limits.max_items_roi = limits.max_items;
     return r < 0 ? r
                  : m->plugin->create(&p->s.host[k]->host, p->config[k], p->s.device, &limits,
@@ -150,8 +159,11 @@ static int submit_members(struct pipeline *p, struct drive_slot *s)
         struct trg_batch *b = &p->member[k].batch[s->batch.slot];
 
         b->n_rois = s->batch.n_rois;
-        for (uint32_t in = 0; in < TRG_INPUTS_MAX && p->member[k].plugin->consumes[in]; in++)
+        for (uint32_t in = 0; in < TRG_INPUTS_MAX && p->member[k].plugin->consumes[in]; in++) {
+            if (is_shared(p, p->member[k].plugin, in))
+                b->in[in] = s->batch.in[0];
             b->in[in].span.n_rois = s->batch.n_rois;
+        }
         r = batch_submit(p->member[k].plugin, p->member[k].algo, b, s->queue);
     }
     return r == 0 ? batch_flush(s->queue, s->reached) : r;
