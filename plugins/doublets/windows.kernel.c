@@ -222,14 +222,11 @@ TRG_FN trg_u32 dbw_open(const struct dbw_view v, const struct dbt_par *par, trg_
                         trg_u32 w, trg_u32 to, const struct dbw_windows windows)
 {
     const trg_u32 at = tile + w % par->tile, slot = w / par->tile;
-    trg_u32 k, begin[2], end[2];
+    const trg_u32 k = at < n && slot < par->slots ? dbw_pair_of(par, v.layer[at], slot) : par->n_pairs;
+    trg_u32 begin[2] = {0u, 0u}, end[2] = {0u, 0u};
 
-    if (at >= n || slot >= par->slots)
-        return 0u;
-    k = dbw_pair_of(par, v.layer[at], slot);
-    if (k == par->n_pairs)
-        return 0u;
-    dbw_window(v, par->cuts, par->pair[k], dbw_hit(v, at), begin, end);
+    if (k < par->n_pairs)
+        dbw_window(v, par->cuts, par->pair[k], dbw_hit(v, at), begin, end);
     windows.first[to] = begin[0];
     windows.side[to] = end[0] - begin[0];
     windows.past[to] = begin[1] - (end[0] - begin[0]);
@@ -259,12 +256,11 @@ struct dbw_list { /* doublets that a group found: whose they are, and the outer 
 
 /* Lane `lane` of `gang` holds its hits of a portion against the cuts. */
 TRG_FN void dbw_search(const struct dbw_view v, const struct dbt_par *par, trg_u32 tile, trg_u32 w,
-                       trg_u32 from, trg_u32 portion, trg_u32 lane,
+                       trg_u32 from, trg_u32 begin, trg_u32 most, trg_u32 lane,
                        trg_u32 gang, const struct dbw_windows windows, const struct dbw_list list)
 {
     const trg_u32 own = w % par->tile, side = windows.side[from], all = windows.all[from];
-    const trg_u32 begin = portion * DBW_PORTION;
-    const trg_u32 end = all - begin < DBW_PORTION ? all : begin + DBW_PORTION;
+    const trg_u32 end = all - begin < most ? all : begin + most;
     const struct dbt_hit i = dbw_hit(v, tile + own);
     const struct dbt_pair pair =
         par->pair[dbw_pair_of(par, v.layer[tile + own], w / par->tile)];
@@ -320,7 +316,8 @@ TRG_KERNEL6(dbw_find, (const float, hits), (trg_u32, numbers), (trg_u32, cells),
     const struct dbw_view v = dbw_view_of(hits, numbers, cells, trees, par, roi);
     const trg_u32 base = trees[2u * roi * DBT_LAYERS], n = v.cell[DBW_CELLS];
     const trg_u32 limit = dbt_limit_of(par.max_roi, par.max_per_hit, v.cell[DBW_CELLS + 1u]);
-    const trg_u32 gang = TRG_LSIZE < DBW_GANG ? 1u : DBW_GANG;
+    const trg_u32 gang = par.gang < DBW_GANG ? 1u : DBW_GANG; /* or those who are one thread */
+    const trg_u32 most = gang == 1u ? par.room : DBW_PORTION;
     const struct dbw_windows windows = {first, side, past, all};
     const struct dbw_list list = {&n_found, size, outer, whose};
 
@@ -335,15 +332,15 @@ TRG_KERNEL6(dbw_find, (const float, hits), (trg_u32, numbers), (trg_u32, cells),
         for (trg_u32 w = 0u; w < par.tile * par.slots; w += TRG_LSIZE) {
             const trg_u32 in = dbw_open(v, &par, tile, n, w + TRG_LID, TRG_LID, windows);
             const trg_u32 before =
-                trg_group_scan(scratch, (in + DBW_PORTION - 1u) / DBW_PORTION, &total);
+                trg_group_scan(scratch, (in + most - 1u) / most, &total);
 
             begin[TRG_LID] = before;
             TRG_BARRIER();
             for (trg_u32 i = TRG_LID / gang; i < total; i += TRG_LSIZE / gang) {
                 const trg_u32 k = dbw_whose(begin, TRG_LSIZE, i);
 
-                dbw_search(v, &par, tile, w + k, k, i - begin[k], TRG_LID % gang, gang, windows,
-                           list);
+                dbw_search(v, &par, tile, w + k, k, (i - begin[k]) * most, most, TRG_LID % gang,
+                           gang, windows, list);
             }
             TRG_BARRIER();
         }
