@@ -243,7 +243,8 @@ static void launch_windows(struct trg_algo *a, const struct slot *s, struct trg_
     par.parts = parts;
     LAUNCH(l, a->window[FILL], hits, DBT_GROUP, par, s->hits, s->numbers, s->cells, s->trees,
            s->counts, s->summaries, s->loose, s->out);
-    par.parts = parts * par.gang;
+    par.gang = par.gang > 1 ? DBW_GANG : 1;
+    par.parts = (parts * par.gang + 1) / 2; /* two turns each */
     LAUNCH(l, a->window[ORDER], n * par.parts, DBT_GROUP, par, in, s->numbers, s->counts,
            s->summaries, s->loose, s->out);
 }

@@ -16,12 +16,12 @@
 #define DBW_TAKEN       (DBW_CELLS + 2u) /* behind the cell of hits on no layer, and the end: */
 #define DBW_LEFT        (DBW_CELLS + 3u) /* doublets in `loose`; 1: not all that were found */
 #define DBW_ROOM        (DBW_CELLS + 4u)
-#define DBW_TILE        64u     /* hits that a group searches for at a time, at most */
-#define DBW_DENSE       800000u /* and fewer where these times the RoI's hits are more */
-#define DBW_GANG        4u    /* work-items for a portion */
-#define DBW_PORTION     16u   /* hits of a window */
-#define DBW_LISTED      1536u /* doublets that a group can note */
-#define DBW_LONG        64u   /* row that a whole group puts in order */
+#define DBW_TILE        64u         /* hits that a group searches for at a time, at most */
+#define DBW_DENSE       800000u     /* and fewer where these times the RoI's hits are more */
+#define DBW_GANG        4u          /* work-items of a GPU for a portion, and for a row */
+#define DBW_PORTION     16u         /* hits of a window */
+#define DBW_LISTED      1536u       /* doublets that a group can note */
+#define DBW_LONG        64u         /* row that a whole group puts in order */
 #define DBW_UNLISTED    0x80000000u /* of where a row is: it is not there yet */
 #define DBT_PI          3.14159274f
 #define DBT_TURN        6.28318548f

@@ -199,10 +199,15 @@ TRG_FN void dbw_window(const struct dbw_view v, const struct dbt_cuts cuts,
     }
 }
 
-/* What a group knows of the windows that it searches: of window w hits first[w] on, side[w] of them,
- * then hits past[w] on, all numbered from 0 on to all[w]. */
-struct dbw_windows {
-    TRG_LOCAL trg_u32 *first, *side, *past, *all;
+/* What a group knows while it searches the windows of a tile: of each window its pair, and that
+ * hits first on, side of them, then hits past on, are in it, numbered from 0 on to all; portions of
+ * those before it; doublets that were found, of the tile and of each hit, whose they are, and their
+ * outer hits. */
+struct dbw_group {
+    TRG_LOCAL trg_u32 *scratch, *pair, *first, *side, *past, *all, *begin;
+    TRG_LOCAL trg_u32 *n, *taken, *size, *outer;
+    TRG_LOCAL trg_u8 *whose;
+    trg_u32 tile, here, gang; /* place of its first hit; how many it has; lanes of a portion */
 };
 
 /* The pair of a layer that is number `slot`; n_pairs: there is none. */
@@ -216,22 +221,24 @@ TRG_FN trg_u32 dbw_pair_of(const struct dbt_par *par, trg_u32 layer, trg_u32 slo
     return k;
 }
 
-/* Looks for window w of the tile whose first hit is at place `tile`: that of hit w % par->tile, and
- * of pair w / par->tile of its layer.  Returns how many hits are in it. */
-TRG_FN trg_u32 dbw_open(const struct dbw_view v, const struct dbt_par *par, trg_u32 tile, trg_u32 n,
-                        trg_u32 w, trg_u32 to, const struct dbw_windows windows)
+/* Looks for window w of the tile, that of hit w % par->tile and of pair w / par->tile of its layer,
+ * and notes it as number `to`.  Returns how many hits are in it. */
+TRG_FN trg_u32 dbw_open(const struct dbw_view v, const struct dbt_par *par,
+                        const struct dbw_group g, trg_u32 w, trg_u32 to)
 {
-    const trg_u32 at = tile + w % par->tile, slot = w / par->tile;
-    const trg_u32 k = at < n && slot < par->slots ? dbw_pair_of(par, v.layer[at], slot) : par->n_pairs;
-    trg_u32 begin[2] = {0u, 0u}, end[2] = {0u, 0u};
+    const trg_u32 own = w % par->tile, slot = w / par->tile, at = g.tile + own;
+    trg_u32 k = par->n_pairs, begin[2] = {0u, 0u}, end[2] = {0u, 0u};
 
+    if (own < g.here && slot < par->slots)
+        k = dbw_pair_of(par, v.layer[at], slot);
     if (k < par->n_pairs)
         dbw_window(v, par->cuts, par->pair[k], dbw_hit(v, at), begin, end);
-    windows.first[to] = begin[0];
-    windows.side[to] = end[0] - begin[0];
-    windows.past[to] = begin[1] - (end[0] - begin[0]);
-    windows.all[to] = end[0] - begin[0] + (end[1] - begin[1]);
-    return windows.all[to];
+    g.pair[to] = k;
+    g.first[to] = begin[0];
+    g.side[to] = end[0] - begin[0];
+    g.past[to] = begin[1] - (end[0] - begin[0]);
+    g.all[to] = end[0] - begin[0] + (end[1] - begin[1]);
+    return g.all[to];
 }
 
 /* Whose portion number i is: the last of n windows whose portions begin at or before i. */
@@ -248,39 +255,31 @@ TRG_FN trg_u32 dbw_whose(TRG_LOCAL const trg_u32 *begin, trg_u32 n, trg_u32 i)
     return at;
 }
 
-struct dbw_list { /* doublets that a group found: whose they are, and the outer hits */
-    TRG_LOCAL trg_u32 *n, *size; /* of all; of each hit of the tile */
-    TRG_LOCAL trg_u32 *outer;
-    TRG_LOCAL trg_u8 *whose;
-};
-
-/* Lane `lane` of `gang` holds its hits of a portion against the cuts. */
-TRG_FN void dbw_search(const struct dbw_view v, const struct dbt_par *par, trg_u32 tile, trg_u32 w,
-                       trg_u32 from, trg_u32 begin, trg_u32 most, trg_u32 lane,
-                       trg_u32 gang, const struct dbw_windows windows, const struct dbw_list list)
+/* Every gang-th of the hits from number c on to number `end` of window k, which is that of hit
+ * `own` of the tile, is held against the cuts. */
+TRG_FN void dbw_search(const struct dbw_view v, const struct dbt_par *par, const struct dbw_group g,
+                       trg_u32 own, trg_u32 k, trg_u32 c, trg_u32 end)
 {
-    const trg_u32 own = w % par->tile, side = windows.side[from], all = windows.all[from];
-    const trg_u32 end = all - begin < most ? all : begin + most;
-    const struct dbt_hit i = dbw_hit(v, tile + own);
-    const struct dbt_pair pair =
-        par->pair[dbw_pair_of(par, v.layer[tile + own], w / par->tile)];
+    const struct dbt_hit i = dbw_hit(v, g.tile + own);
+    const struct dbt_pair pair = par->pair[g.pair[k]];
+    const trg_u32 side = g.side[k];
     trg_u32 n = 0u;
 
-    for (trg_u32 c = begin + lane; c < end; c += gang) {
-        const trg_u32 p = c + (c < side ? windows.first[from] : windows.past[from]);
+    for (; c < end; c += g.gang) {
+        const trg_u32 p = c + (c < side ? g.first[k] : g.past[k]);
 
         if (dbw_accepts(v, par->cuts, pair, i, p)) {
-            const trg_u32 place = TRG_ATOMIC_ADD_LOCAL(list.n, 1u);
+            const trg_u32 place = TRG_ATOMIC_ADD_LOCAL(g.n, 1u);
 
             n++;
             if (place < DBW_LISTED) {
-                list.outer[place] = v.number[p];
-                list.whose[place] = (trg_u8)own;
+                g.outer[place] = v.number[p];
+                g.whose[place] = (trg_u8)own;
             }
         }
     }
     if (n)
-        TRG_ATOMIC_ADD_LOCAL(&list.size[own], n);
+        TRG_ATOMIC_ADD_LOCAL(&g.size[own], n);
 }
 
 /* Where the rows of an RoI whose first hit is number `first` of the batch begin in `loose`: each
@@ -300,14 +299,37 @@ TRG_FN TRG_GLOBAL trg_u32 *dbw_row_at(TRG_GLOBAL trg_u32 *numbers, const struct 
     return &numbers[2u * par.room + base + i]; /* the cells are not needed any more */
 }
 
+/* Searches all windows of a tile, as many at a time as the group has work-items, and deals out what
+ * is in them in portions. */
+TRG_GROUP_FN void dbw_search_tile(const struct dbw_view v, const struct dbt_par *par,
+                                  const struct dbw_group g)
+{
+    const trg_u32 most = g.gang == 1u ? par->room : DBW_PORTION;
+
+    for (trg_u32 w = 0u; w < par->tile * par->slots; w += TRG_LSIZE) {
+        const trg_u32 in = dbw_open(v, par, g, w + TRG_LID, TRG_LID);
+        trg_u32 total;
+        const trg_u32 before = trg_group_scan(g.scratch, (in + most - 1u) / most, &total);
+
+        g.begin[TRG_LID] = before;
+        TRG_BARRIER();
+        for (trg_u32 i = TRG_LID / g.gang; i < total; i += TRG_LSIZE / g.gang) {
+            const trg_u32 k = dbw_whose(g.begin, TRG_LSIZE, i), from = (i - g.begin[k]) * most;
+            const trg_u32 end = g.all[k] - from < most ? g.all[k] : from + most;
+
+            dbw_search(v, par, g, (w + k) % par->tile, k, from + TRG_LID % g.gang, end);
+        }
+        TRG_BARRIER();
+    }
+}
+
 /* `parts` groups an RoI: how many doublets begin with each of its hits, and which.  A group takes
- * par.tile hits, looks for their windows once, and deals out what is in them in portions.  Rows go
- * to `loose`, behind those of the groups that came before.  A group that finds more than it can
- * note leaves its rows to dbw_fill. */
+ * par.tile hits at a time.  Their rows go to `loose`, behind those of the groups that came before.
+ * A group that finds more than it can note leaves its rows to dbw_fill. */
 TRG_KERNEL6(dbw_find, (const float, hits), (trg_u32, numbers), (trg_u32, cells),
             (const trg_u32, trees), (trg_u32, counts), (trg_u32, loose), (struct dbt_par, par))
 {
-    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCAN_SCRATCH];
+    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCAN_SCRATCH], pair[DBT_GROUP];
     TRG_SHARED trg_u32 first[DBT_GROUP], side[DBT_GROUP], past[DBT_GROUP], all[DBT_GROUP];
     TRG_SHARED trg_u32 begin[DBT_GROUP], size[DBW_TILE], outer[DBW_LISTED];
     TRG_SHARED trg_u8 whose[DBW_LISTED];
@@ -316,45 +338,31 @@ TRG_KERNEL6(dbw_find, (const float, hits), (trg_u32, numbers), (trg_u32, cells),
     const struct dbw_view v = dbw_view_of(hits, numbers, cells, trees, par, roi);
     const trg_u32 base = trees[2u * roi * DBT_LAYERS], n = v.cell[DBW_CELLS];
     const trg_u32 limit = dbt_limit_of(par.max_roi, par.max_per_hit, v.cell[DBW_CELLS + 1u]);
-    const trg_u32 gang = par.gang < DBW_GANG ? 1u : DBW_GANG; /* or those who are one thread */
-    const trg_u32 most = gang == 1u ? par.room : DBW_PORTION;
-    const struct dbw_windows windows = {first, side, past, all};
-    const struct dbw_list list = {&n_found, size, outer, whose};
+    struct dbw_group g = {scratch, pair, first, side,  past, all, begin, &n_found,
+                          &taken,  size, outer, whose, 0u,   0u,  1u};
 
-    for (trg_u32 tile = part * par.tile; tile < n; tile += par.parts * par.tile) {
-        const trg_u32 here = n - tile < par.tile ? n - tile : par.tile;
+    if (par.gang > 1u) /* not those who are one thread */
+        g.gang = DBW_GANG;
+    for (g.tile = part * par.tile; g.tile < n; g.tile += par.parts * par.tile) {
         trg_u32 total, fits, to;
 
+        g.here = n - g.tile < par.tile ? n - g.tile : par.tile;
         for (trg_u32 h = TRG_LID; h < DBW_TILE; h += TRG_LSIZE)
             size[h] = 0u;
         if (TRG_LID == 0u)
             n_found = 0u;
-        for (trg_u32 w = 0u; w < par.tile * par.slots; w += TRG_LSIZE) {
-            const trg_u32 in = dbw_open(v, &par, tile, n, w + TRG_LID, TRG_LID, windows);
-            const trg_u32 before =
-                trg_group_scan(scratch, (in + most - 1u) / most, &total);
-
-            begin[TRG_LID] = before;
-            TRG_BARRIER();
-            for (trg_u32 i = TRG_LID / gang; i < total; i += TRG_LSIZE / gang) {
-                const trg_u32 k = dbw_whose(begin, TRG_LSIZE, i);
-
-                dbw_search(v, &par, tile, w + k, k, (i - begin[k]) * most, most, TRG_LID % gang,
-                           gang, windows, list);
-            }
-            TRG_BARRIER();
-        }
+        dbw_search_tile(v, &par, g);
         if (TRG_LID == 0u)
             taken = TRG_ATOMIC_ADD_GLOBAL(&cells[roi * DBW_ROOM + DBW_TAKEN], n_found);
-        for (trg_u32 h = TRG_LID; h < here; h += TRG_LSIZE)
-            counts[base + v.number[tile + h]] = size[h];
+        for (trg_u32 h = TRG_LID; h < g.here; h += TRG_LSIZE)
+            counts[base + v.number[g.tile + h]] = size[h];
         total = trg_group_scan_local(scratch, size, DBW_TILE);
         if (total > DBW_LISTED)
-            cells[roi * DBW_ROOM + DBW_LEFT] = 1u; /* all say so */
+            cells[roi * DBW_ROOM + DBW_LEFT] = 1u;                  /* all say so */
         fits = (trg_u32)(total <= limit && taken <= limit - total); /* or the RoI is TRUNCATED */
         to = fits ? dbw_loose_of(par, roi, base) + taken : 0u;
-        for (trg_u32 h = TRG_LID; h < here; h += TRG_LSIZE)
-            *dbw_row_at(numbers, par, base, v.number[tile + h]) =
+        for (trg_u32 h = TRG_LID; h < g.here; h += TRG_LSIZE)
+            *dbw_row_at(numbers, par, base, v.number[g.tile + h]) =
                 (to + size[h]) | (total > DBW_LISTED ? DBW_UNLISTED : 0u);
         TRG_BARRIER();
         for (trg_u32 e = TRG_LID; fits && total <= DBW_LISTED && e < total; e += TRG_LSIZE)
@@ -465,7 +473,7 @@ struct dbw_rows { /* of one RoI */
     trg_u32 n, wanted, kept, to;
 };
 
-/* The row of hit i, if it is whole and no longer than DBW_LONG, or, with `is_long`, longer.  Returns
+/* The row of hit i, if it is whole and no longer than DBW_LONG, or, with `is_long`, longer. Returns
  * whether it is long. */
 TRG_FN trg_u32 dbw_order_hit(const struct dbw_rows r, trg_u32 i, trg_u32 is_long, trg_u32 lane,
                              trg_u32 gang)

@@ -11,10 +11,10 @@
 
 /* What a group knows of its doublets. */
 struct pa_tile {
-    TRG_LOCAL trg_u32 *first, *end;      /* candidates */
-    TRG_LOCAL float *z1, *r1, *z2, *r2;  /* the line */
+    TRG_LOCAL trg_u32 *first, *end;     /* candidates */
+    TRG_LOCAL float *z1, *r1, *z2, *r2; /* the line */
     TRG_LOCAL float *theta_cut;
-    TRG_LOCAL trg_u32 *n, *low, *high;   /* links: how many; the first and the last one */
+    TRG_LOCAL trg_u32 *n, *low, *high; /* links: how many; the first and the last one */
 };
 
 /* Doublet d is number k of the group; returns how many candidates it has. */
@@ -116,8 +116,7 @@ TRG_KERNEL1(pa_links_count, (trg_u32, work), (struct pa_par, par))
         const trg_u32 all = d < n ? pa_open_doublet(work, &par, d, TRG_LID, t) : 0u;
         trg_u32 total = 0u;
 
-        begin[TRG_LID] =
-            trg_group_scan(scratch, (all + par.portion - 1u) / par.portion, &total);
+        begin[TRG_LID] = trg_group_scan(scratch, (all + par.portion - 1u) / par.portion, &total);
         TRG_BARRIER();
         for (trg_u32 i = TRG_LID; i < total; i += TRG_LSIZE) {
             const trg_u32 k = pa_whose(begin, TRG_LSIZE, i);
@@ -214,8 +213,8 @@ TRG_KERNEL1(pa_links_sum, (trg_u32, work), (struct pa_par, par))
 
     PA_EACH (r, par.n_rois) {
         const trg_u32 first = start[h_first[r]], end = start[h_first[r + 1u]];
-        const trg_u64 n = rank[pa_listed_before(work, &par, end)] -
-                          rank[pa_listed_before(work, &par, first)];
+        const trg_u64 n =
+            rank[pa_listed_before(work, &par, end)] - rank[pa_listed_before(work, &par, first)];
 
         sum[r].n_doublets = end - first;
         sum[r].n_links = n < 0xffffffffu ? (trg_u32)n : 0xffffffffu;

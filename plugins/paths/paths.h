@@ -117,11 +117,11 @@ struct pa_par { /* of all launches */
     /* the scan: sums `scan_n` words from `scan_src` on into `scan_dst`, of 32 or 64 bits each */
     trg_u32 scan_src, scan_dst, scan_n, scan_wide;
     trg_u32 scan_bits; /* 1: the bits of scan_n items instead, a word for each 32 */
-    trg_u32 level;   /* of pa_tally and pa_grow */
-    trg_u32 lists;   /* 1: doublets with which paths can begin are listed; see pa_list */
-    trg_u32 portion; /* candidates of a doublet that a work-item takes; 0 on the CPU */
-    trg_u32 rounds;  /* of the choice among duplicates that the whole device does */
-    trg_u32 goes_on; /* candidates come behind those of the RoIs before; see pa_place */
+    trg_u32 level;     /* of pa_tally and pa_grow */
+    trg_u32 lists;     /* 1: doublets with which paths can begin are listed; see pa_list */
+    trg_u32 portion;   /* candidates of a doublet that a work-item takes; 0 on the CPU */
+    trg_u32 rounds;    /* of the choice among duplicates that the whole device does */
+    trg_u32 goes_on;   /* candidates come behind those of the RoIs before; see pa_place */
     /* limits */
     trg_u32 links_per_doublet, paths_per_doublet, max_paths, max_candidates;
     /* graph */
