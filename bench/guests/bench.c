@@ -9,10 +9,9 @@
  * A slice that a batch meets takes longer, because the device works for both.  So work counts as
  * steps, each with the time that it takes in slices of the guest alone, before the rounds in the
  * same daemon.  Idle time is what the lane's own counter leaves of the
- * wall.  The lane may be busy during the last slice before the guest yields: without these slices
- * the share is a lower limit. */
+ * wall.  Part of that work is done while a batch runs, so the share is an upper limit; the time of
+ * slices until a batch met them, over the idle time, is a lower one. */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +50,7 @@ struct bench {
 };
 
 struct counts {
-    double busy_ns, guest_us, slices, yielded, steps;
+    double busy_ns, guest_us, unmet_us, slices, steps, cpu_ns;
     uint64_t at_ns;
 };
 
@@ -59,7 +58,7 @@ enum { PAUSED, RUNNING, KINDS };
 
 struct figures {
     struct result p50[KINDS], p99[KINDS];
-    struct result more_us, ratio, busy, slice_us;
+    struct result more_us, ratio, busy[KINDS], cores[KINDS], slice_us, slices_hz;
     struct result least, share; /* idle: of the lane's idle time */
     struct result kept;         /* partition: of its speed alone */
     struct counts alone;        /* what it did then */
@@ -82,16 +81,33 @@ static int start_daemon(struct bench *b, const char *when)
 
 /* ---------------------------------------------------------------- rounds */
 
+/* Processor time of the process where the guest is: on a GPU the lane is there too. */
+static double read_cpu_ns(const struct bench *b)
+{
+    char worker[32];
+    struct timespec t;
+    clockid_t clock;
+    double pid;
+
+    snprintf(worker, sizeof worker, "%s%s:", !strcmp(b->o.backend, "cpu") ? "guest " : "",
+             b->o.backend);
+    pid = bench_daemon_number(&b->daemon, "show workers", worker, "pid");
+    if (pid <= 0 || clock_getcpuclockid((pid_t)pid, &clock) != 0 || clock_gettime(clock, &t) < 0)
+        return -1;
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
 static int read_counts(const struct bench *b, struct counts *ret)
 {
+    ret->cpu_ns = read_cpu_ns(b);
     ret->busy_ns = bench_daemon_number(&b->daemon, "show lanes", "step@", "busy_ns");
     ret->guest_us = bench_daemon_number(&b->daemon, "show guests", "g,", "us");
     ret->slices = bench_daemon_number(&b->daemon, "show guests", "g,", "slices");
-    ret->yielded = bench_daemon_number(&b->daemon, "show guests", "g,", "yielded");
+    ret->unmet_us = bench_daemon_number(&b->daemon, "show guests", "g,", "unmet_us");
     ret->steps = bench_daemon_behind(&b->daemon, "show guests csv", "step ");
     ret->at_ns = clock_ns();
-    return ret->busy_ns < 0 || ret->guest_us < 0 || ret->slices < 0 || ret->yielded < 0 ||
-                   ret->steps < 0
+    return ret->busy_ns < 0 || ret->guest_us < 0 || ret->slices < 0 || ret->unmet_us < 0 ||
+                   ret->steps < 0 || ret->cpu_ns < 0
                ? -EIO
                : 0;
 }
@@ -101,8 +117,9 @@ static void add_since(const struct counts *before, const struct counts *after, s
     sum->busy_ns += after->busy_ns - before->busy_ns;
     sum->guest_us += after->guest_us - before->guest_us;
     sum->slices += after->slices - before->slices;
-    sum->yielded += after->yielded - before->yielded;
+    sum->unmet_us += after->unmet_us - before->unmet_us;
     sum->steps += after->steps - before->steps;
+    sum->cpu_ns += after->cpu_ns - before->cpu_ns;
     sum->at_ns += after->at_ns - before->at_ns;
 }
 
@@ -130,11 +147,11 @@ static void add_work(const struct counts *c, struct figures *f)
     const double wall_us = (double)c->at_ns * 1e-3, idle_us = wall_us - c->busy_ns * 1e-3;
     const double work_us = c->steps * (f->alone.guest_us / f->alone.steps);
 
-    result_add(&f->busy, 1 - idle_us / wall_us);
     result_add(&f->share, work_us / idle_us);
-    result_add(&f->least, work_us / idle_us * fmax(0, 1 - c->yielded / c->slices));
+    result_add(&f->least, c->unmet_us / idle_us);
     result_add(&f->kept, c->steps / wall_us / (f->alone.steps / ((double)f->alone.at_ns * 1e-3)));
     result_add(&f->slice_us, c->guest_us / c->slices);
+    result_add(&f->slices_hz, c->slices / wall_us * 1e6);
 }
 
 /* Half load for a round, and what the counters of the daemon counted meanwhile. */
@@ -175,6 +192,8 @@ static int run_round(struct bench *b, int kind, struct figures *f)
         return n;
     result_add(&f->p50[kind], result_quantile(b->us, (size_t)n, 0.5));
     result_add(&f->p99[kind], result_quantile(b->us, (size_t)n, 0.99));
+    result_add(&f->busy[kind], counted.busy_ns / (double)counted.at_ns);
+    result_add(&f->cores[kind], counted.cpu_ns / (double)counted.at_ns);
     if (kind == RUNNING)
         add_work(&counted, f);
     return 0;
@@ -246,8 +265,13 @@ static void show_share(const struct bench *b, const char *when, const struct fig
     struct result alone = {0};
 
     result_add(&alone, f->alone.guest_us / ((double)f->alone.at_ns * 1e-3));
-    show_one(b, when, "share of the time that the lane is busy", "", false, 0, &f->busy);
+    show_one(b, when, "share of the time that the lane is busy while it is paused", "", false, 0,
+             &f->busy[PAUSED]);
+    show_one(b, when, "share of the time that the lane is busy", "", false, 0, &f->busy[RUNNING]);
+    show_one(b, when, "cores of its process while it is paused", "", false, 0, &f->cores[PAUSED]);
+    show_one(b, when, "cores of its process", "", false, 0, &f->cores[RUNNING]);
     show_one(b, when, "a slice", "us", false, 0, &f->slice_us);
+    show_one(b, when, "slices a second", "Hz", true, 0, &f->slices_hz);
     show_one(b, when, "share of the time that it is in slices, alone", "", true, 0, &alone);
     if (!strcmp(when, "partition")) {
         show_one(b, when, "its speed over that alone", "", true, SHARE, &f->kept);
@@ -255,7 +279,8 @@ static void show_share(const struct bench *b, const char *when, const struct fig
     }
     show_one(b, when, "its work, as time alone, over the lane's idle time", "", true, SHARE,
              &f->share);
-    show_one(b, when, "... without slices that a batch met", "", true, 0, &f->least);
+    show_one(b, when, "time of its slices until a batch met them, over the lane's idle time", "",
+             true, 0, &f->least);
 }
 
 static int measure(struct bench *b, const char *when)

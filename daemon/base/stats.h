@@ -136,6 +136,7 @@
 #define STATS_GUEST(X)                                                                      \
     X(slices, counter, "slices of work that it has had")                                    \
     X(us, counter, "time in slices, us; on a CPU of a core")                                \
+    X(unmet_us, counter, "time of slices until a batch met them, us")                       \
     X(yielded, counter, "times that it stopped because its device had a batch")             \
     X(over, counter, "slices that took longer than twice slice_us")                         \
     X(saves, counter, "checkpoints written")                                                \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* guest_page.h - the memory that the front shares with the thread of a guest.
  *
- * The front writes how many batches the guest's device has, and what the guest is to do; the thread
- * (guest_run.h), in a worker process, writes where it is.  What it writes are claims: the front
- * puts them into counters and believes nothing else of them.
+ * The front writes how many batches it has given to the device, and what the guest is to do; the
+ * thread (guest_run.h), in a worker process, writes where it is.  What it writes are claims: the
+ * front puts them into counters and believes nothing else of them.
  */
 #ifndef TRIGD_GUEST_PAGE_H
 #define TRIGD_GUEST_PAGE_H
@@ -40,7 +40,7 @@ struct guest_page {
     _Atomic int32_t error;
     _Atomic uint64_t since_ns; /* when the plugin's function that runs was called; 0: none runs */
     _Atomic uint32_t is_slice; /* that is a slice, and not open, save or close */
-    _Atomic uint64_t slices, us, yielded, over, saves, bytes;
+    _Atomic uint64_t slices, us, unmet_us, yielded, over, saves, bytes;
     _Atomic uint64_t text[GUEST_TEXT / 8]; /* progress */
 };
 

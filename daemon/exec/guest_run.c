@@ -15,6 +15,7 @@
 #define NAP_NS       20000    /* between two looks whether the device is free, */
 #define NAP_LONG_NS  1000000  /* when it has been taken for a while, */
 #define TAKEN_NS     20000000 /* which is this */
+#define SPINS        4        /* times what others spin: it begins its wait when a batch begins */
 #define PAUSE_NAP_NS 5000000
 #define NAPS_FROM_US 30               /* slices that last longer are slept through in part, */
 #define LONG_US      1000             /* and those that last much longer nearly whole */
@@ -30,6 +31,9 @@ struct guest_run {
     bool is_new;       /* something has happened since the last checkpoint */
     double mean_us;    /* of the last slices */
     uint64_t ns;       /* in slices, what the device did for others meanwhile included */
+    uint64_t unmet_ns; /* of it, until a batch met the slice */
+    uint64_t free_ns;  /* until when the slice has been alone, */
+    bool is_met;       /* as it is no more */
     uint64_t saved_ns; /* when */
     uint64_t said_ns;
     uint64_t taken_ns;      /* since when the device is taken; 0: it is free */
@@ -121,6 +125,30 @@ static int save(struct guest_run *r)
     return 0;
 }
 
+/* What lanes work on, where the guest can see it.  To the front a batch begins with its hand-over
+ * and ends with its results there: beside RoIs that wait the next one begins at once, although the
+ * device had nothing to do meanwhile. */
+static bool is_free(const struct guest_run *r)
+{
+    return r->s.batches ? !atomic_load_explicit(r->s.batches, memory_order_relaxed)
+                        : guest_page_is_free(r->s.page);
+}
+
+/* The clock of slices: on the host, where others take the core away, that of the thread. */
+static uint64_t slice_clock(const struct guest_run *r)
+{
+    return r->is_host ? clock_thread_ns() : clock_ns();
+}
+
+/* Between two looks a batch may have come: that time is not the slice's alone. */
+static void note_batches(struct guest_run *r)
+{
+    if (!r->is_met && is_free(r))
+        r->free_ns = slice_clock(r);
+    else
+        r->is_met = true;
+}
+
 /* On a GPU: sleeps for the better part of a long slice, then looks often. */
 static int await_slice(struct guest_run *r)
 {
@@ -135,18 +163,13 @@ static int await_slice(struct guest_run *r)
         nap((long)((r->mean_us < LONG_US ? r->mean_us : LONG_US) * 500));
     while (e == 0 && (e = trg_event_query(r->reached)) == -EAGAIN) {
         e = 0;
+        note_batches(r);
         if (r->mean_us > LONG_US)
             nap(NAP_NS);
         else
             clock_relax_long(); /* the driver has one lock for those who look and who enqueue */
     }
     return e;
-}
-
-/* The clock of slices: on the host, where others take the core away, that of the thread. */
-static uint64_t slice_clock(const struct guest_run *r)
-{
-    return r->is_host ? clock_thread_ns() : clock_ns();
 }
 
 /* One slice.  Returns what collect says. */
@@ -157,19 +180,24 @@ static int run_slice(struct guest_run *r)
     double us;
     int e;
 
+    r->free_ns = from;
+    r->is_met = false;
     enter(r, true);
     e = functions(r)->submit(r->algo, r->queue, r->s.slice_us);
     if (e >= 0)
         e = await_slice(r);
     us = (double)(slice_clock(r) - from) * 1e-3;
+    note_batches(r);
     if (e >= 0)
         e = functions(r)->collect(r->algo, us);
     r->ns += slice_clock(r) - from;
+    r->unmet_ns += r->free_ns - from;
     leave(r);
     r->is_new = true;
     r->mean_us += 0.25 * (us - r->mean_us);
     count(&p->slices);
     atomic_store_explicit(&p->us, r->ns / 1000, memory_order_relaxed);
+    atomic_store_explicit(&p->unmet_us, r->unmet_ns / 1000, memory_order_relaxed);
     if (us > 2.0 * r->s.slice_us)
         count(&p->over);
     return e;
@@ -177,13 +205,22 @@ static int run_slice(struct guest_run *r)
 
 /* ---------------------------------------------------------------- the thread */
 
+/* The device has been taken for that long: a batch ends soon, or there are many. */
+static void wait_a_little(const struct guest_run *r, uint64_t taken_ns)
+{
+    if (taken_ns < SPINS * r->s.spin_ns)
+        clock_relax_long();
+    else
+        nap(taken_ns > TAKEN_NS ? NAP_LONG_NS : NAP_NS);
+}
+
 /* Whether the guest may have the device now; waits a little if not. */
 static bool may_run(struct guest_run *r)
 {
     struct guest_page *p = r->s.page;
     uint64_t now;
 
-    if (r->s.is_partition || guest_page_is_free(p)) {
+    if (r->s.is_partition || is_free(r)) {
         r->taken_ns = 0;
         atomic_store(&p->state, GUEST_RUNNING);
         return true;
@@ -194,7 +231,7 @@ static bool may_run(struct guest_run *r)
         count(&p->yielded);
         atomic_store(&p->state, GUEST_WAITING);
     }
-    nap(now - r->taken_ns > TAKEN_NS ? NAP_LONG_NS : NAP_NS);
+    wait_a_little(r, now - r->taken_ns);
     return false;
 }
 

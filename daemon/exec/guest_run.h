@@ -31,6 +31,8 @@ struct guest_run_setup { /* what it points to outlives the run */
     uint32_t slice_us;
     uint32_t checkpoint_s; /* 0: only at the end */
     uint32_t memory_mbytes;
+    _Atomic uint32_t *batches; /* that lanes of the device work on now; NULL: as the page says */
+    uint64_t spin_ns;          /* looking for the end of a batch before it naps */
     bool has_cpus;
     cpu_set_t cpus;
 };

@@ -34,7 +34,7 @@ struct guest {
     struct guest_gate gate[SHARDS_MAX];
     struct stats_guest *stats;
     struct {
-        uint64_t slices, us, yielded, over, saves;
+        uint64_t slices, us, unmet_us, yielded, over, saves;
     } before, seen; /* in earlier lives of the thread; in this one */
 
     struct worker *worker; /* NULL: the generation has none for it */
@@ -155,6 +155,7 @@ static void take_counts(struct guest *g)
     stats_set(&g->stats->name, g->before.name + g->seen.name);
     TAKE(slices)
     TAKE(us)
+    TAKE(unmet_us)
     TAKE(yielded)
     TAKE(over)
     TAKE(saves)
@@ -170,12 +171,14 @@ static void reset_page(struct guest *g)
     take_counts(g);
     g->before.slices += g->seen.slices;
     g->before.us += g->seen.us;
+    g->before.unmet_us += g->seen.unmet_us;
     g->before.yielded += g->seen.yielded;
     g->before.over += g->seen.over;
     g->before.saves += g->seen.saves;
     memset(&g->seen, 0, sizeof g->seen);
     atomic_store(&g->page->slices, 0);
     atomic_store(&g->page->us, 0);
+    atomic_store(&g->page->unmet_us, 0);
     atomic_store(&g->page->yielded, 0);
     atomic_store(&g->page->over, 0);
     atomic_store(&g->page->saves, 0);

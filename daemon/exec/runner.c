@@ -359,6 +359,13 @@ static void count_begun(struct runner *l, const struct runner_slot *slot)
         wake_dispatcher(&l->s.shard[i], RUNNER_SLEEPS_ON);
 }
 
+/* For the guest in this process: a batch more that a runner works on, or one less. */
+static void count_batch(const struct runner *l, int n)
+{
+    if (l->s.batches)
+        atomic_fetch_add_explicit(l->s.batches, (uint32_t)n, memory_order_relaxed);
+}
+
 /* Hands a batch back, with its results or its error. */
 static void end_batch(struct runner *l, uint32_t number, int error)
 {
@@ -379,6 +386,7 @@ static void end_batch(struct runner *l, uint32_t number, int error)
     b->begun_ns = slot->begun_ns;
     b->ended_ns = clock_ns();
     ring_push(&arena_link(a)->out, slot->number); /* never full: fewer batches than places */
+    count_batch(l, -1);
     if (l->is_host)
         count_begun(l, slot);
     wake_dispatcher(&l->s.shard[slot->shard], RUNNER_SLEEPS);
@@ -437,6 +445,7 @@ static bool start_next(struct runner *l, struct running *run)
 
     if (run->n == slots || !next_batch(l, slot))
         return false;
+    count_batch(l, 1);
     slot->is_overlapped = run->n > 0;
     r = runner_begin(l, number);
     if (!l->is_host)

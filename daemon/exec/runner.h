@@ -47,10 +47,11 @@ struct runner_setup {
     const struct group *group;
     struct trg_device *device;
     const struct trg_host *host;
-    const char *name; /* of the lane, for the log */
-    bool warm_up;     /* run synthetic RoIs before the first batch */
-    uint32_t rank;    /* on the device: 0 goes first */
-    uint64_t spin_ns; /* looking for work before sleeping */
+    const char *name;          /* of the lane, for the log */
+    bool warm_up;              /* run synthetic RoIs before the first batch */
+    uint32_t rank;             /* on the device: 0 goes first */
+    uint64_t spin_ns;          /* looking for work before sleeping */
+    _Atomic uint32_t *batches; /* that the runners of the process work on; NULL: nobody asks */
 };
 
 struct runner;

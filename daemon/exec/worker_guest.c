@@ -14,12 +14,20 @@ struct worker_guest {
     struct guest_run *run;
 };
 
-static int start(struct worker_guest *g, int plugin_fd, struct trg_device *device,
-                 const struct trg_host *host, struct plugin_host *plugins)
+/* Whether a batch that arrives during a slice goes before it on the device: CUDA has priorities. */
+static bool batches_go_first(struct trg_device *device)
+{
+    struct trg_device_info info;
+
+    trg_device_info(device, &info);
+    return !strcmp(info.backend, "cuda");
+}
+
+static int start(struct worker_guest *g, int plugin_fd, const struct worker_guest_place *place)
 {
     struct guest_run_setup setup = {.params = g->m.params,
-                                    .device = device,
-                                    .host = host,
+                                    .device = place->device,
+                                    .host = place->host,
                                     .page = g->page,
                                     .name = g->m.name,
                                     .folder = g->m.folder,
@@ -31,18 +39,22 @@ static int start(struct worker_guest *g, int plugin_fd, struct trg_device *devic
                                     .has_cpus = g->m.has_cpus,
                                     .cpus = g->m.cpus};
     char why[512];
-    int r = plugin_host_open_copy(plugins, plugin_fd, g->m.plugin, &setup.plugin, why, sizeof why);
+    int r = plugin_host_open_copy(place->plugins, plugin_fd, g->m.plugin, &setup.plugin, why,
+                                  sizeof why);
 
     if (r < 0) {
         log_error("guest", "a plugin cannot be loaded", "why=\"%s\"", why);
         return r;
     }
+    if (batches_go_first(place->device)) {
+        setup.batches = place->batches;
+        setup.spin_ns = place->spin_ns;
+    }
     return guest_run_start(&setup, &g->run);
 }
 
 struct worker_guest *worker_guest_open(const struct worker_guest_message *m, const int *fds,
-                                       struct trg_device *device, const struct trg_host *host,
-                                       struct plugin_host *plugins)
+                                       const struct worker_guest_place *place)
 {
     struct worker_guest *g = calloc(1, sizeof *g);
     int r = g ? guest_page_map(fds[0], &g->page) : -ENOMEM;
@@ -53,7 +65,7 @@ struct worker_guest *worker_guest_open(const struct worker_guest_message *m, con
         return NULL;
     }
     g->m = *m;
-    r = start(g, fds[1], device, host, plugins);
+    r = start(g, fds[1], place);
     if (r < 0) {
         atomic_store(&g->page->error, r);
         atomic_store(&g->page->state, GUEST_FAILED);

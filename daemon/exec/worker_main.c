@@ -45,6 +45,7 @@ struct worker_side {
     uint32_t n_lanes;
     struct worker_side_lane *lane[WORKER_LANES_MAX];
     struct worker_guest *guest; /* NULL: none was here */
+    _Atomic uint32_t batches;   /* that the lanes work on */
 };
 
 static void log_of_plugins(void *ctx, enum trg_level level, const char *text)
@@ -195,7 +196,8 @@ static int run_lane(struct worker_side *w, const struct worker_lane_message *m,
                                        .name = lane->name,
                                        .warm_up = m->warm_up,
                                        .rank = m->rank,
-                                       .spin_ns = w->setup.spin_ns};
+                                       .spin_ns = w->setup.spin_ns,
+                                       .batches = &w->batches};
 
     if (m->has_cpus && sched_setaffinity(0, sizeof m->cpus, &m->cpus) < 0)
         log_warn("worker", "a lane cannot be pinned", "lane=\"%s\" error=\"%s\"", lane->name,
@@ -267,6 +269,18 @@ static void answer(const struct worker_answer *a)
         log_error("worker", "cannot answer the daemon", "error=\"%s\"", strerror(-r));
 }
 
+static void take_guest(struct worker_side *w, const struct worker_guest_message *m, const int *fds)
+{
+    const struct worker_guest_place place = {.device = w->device,
+                                             .host = &w->host,
+                                             .plugins = w->plugins,
+                                             .batches = &w->batches,
+                                             .spin_ns = w->setup.spin_ns};
+
+    worker_guest_close(w->guest);
+    w->guest = worker_guest_open(m, fds, &place);
+}
+
 static void serve_one(struct worker_side *w, const struct worker_message *m, int *fds)
 {
     struct worker_answer a = {0};
@@ -303,8 +317,7 @@ static void serve_one(struct worker_side *w, const struct worker_message *m, int
                                m->request == WORKER_REGION ? fds[0] : -1, w->setup.is_spare);
         break;
     case WORKER_GUEST:
-        worker_guest_close(w->guest);
-        w->guest = worker_guest_open(&m->guest, fds, w->device, &w->host, w->plugins);
+        take_guest(w, &m->guest, fds);
         break;
     default:
         log_error("worker", "an unknown request", "request=%d", (int)m->request);

@@ -17,11 +17,11 @@
 #include "exec/guest_run.h"
 
 struct trg_algo { /* what the guest of these tests saw */
-    struct guest_page *page;
     unsigned opens, slices, saves, closes;
     double asked_us, took_us;
-    bool is_busy; /* it makes its device busy in every slice */
-    int answer;   /* of collect */
+    _Atomic uint32_t *busy; /* makes its device busy in every slice; NULL: nothing does */
+    bool is_early;          /* already when the slice begins */
+    int answer;             /* of collect */
 };
 static struct trg_algo seen;
 
@@ -41,6 +41,8 @@ static int fake_submit(struct trg_algo *a, struct trg_queue *queue, double us)
 {
     (void)queue;
     a->asked_us = us;
+    if (a->is_early)
+        atomic_store(a->busy, 1);
     for (const uint64_t until = clock_thread_ns() + 100 * NS_PER_US; clock_thread_ns() < until;)
         clock_relax();
     return 0;
@@ -50,8 +52,8 @@ static int fake_collect(struct trg_algo *a, double us)
 {
     a->took_us = us;
     a->slices++;
-    if (a->is_busy)
-        atomic_store(&a->page->busy[2].n, 1);
+    if (a->busy)
+        atomic_store(a->busy, 1);
     return a->answer;
 }
 
@@ -90,7 +92,9 @@ static bool is_divisible(void)
     return !strcmp(devices_get(0)->info.backend, "cuda");
 }
 
-static struct guest_run *start(bool is_partition)
+/* `batches`: of lanes in its process, NULL: it goes by the page. */
+static struct guest_run *start_beside(_Atomic uint32_t *batches, uint64_t spin_ns,
+                                      bool is_partition)
 {
     const struct guest_run_setup setup = {.plugin = &plugin,
                                           .device = devices_get(0)->d,
@@ -101,11 +105,18 @@ static struct guest_run *start(bool is_partition)
                                           .is_partition = is_partition,
                                           .percent = is_divisible() ? 10 : 0,
                                           .slice_us = 70,
-                                          .memory_mbytes = 1};
+                                          .memory_mbytes = 1,
+                                          .batches = batches,
+                                          .spin_ns = spin_ns};
     struct guest_run *run;
 
     assert_int_equal(guest_run_start(&setup, &run), 0);
     return run;
+}
+
+static struct guest_run *start(bool is_partition)
+{
+    return start_beside(NULL, 0, is_partition);
 }
 
 static int set_up(void **state)
@@ -113,7 +124,7 @@ static int set_up(void **state)
     (void)state;
     if (guest_page_make(&page_fd, &page) < 0)
         return -1;
-    seen = (struct trg_algo){.page = page};
+    seen = (struct trg_algo){0};
     return 0;
 }
 
@@ -135,31 +146,57 @@ static void await(_Atomic uint32_t *word, uint32_t value)
     }
 }
 
-static void a_batch_of_any_shard_holds_it_up(void **state)
+/* Every slice makes the device busy: it gets one each time that the device is free. */
+static void expect_held_up(struct guest_run *run)
 {
-    struct guest_run *run;
-
-    (void)state;
-    seen.is_busy = true;
-    run = start(false);
     await(&page->state, GUEST_WAITING);
-    for (unsigned n = 1; n <= 3; n++) { /* one slice each time that the device is free */
+    for (unsigned n = 1; n <= 3; n++) {
         assert_int_equal(atomic_load(&page->slices), n);
         assert_int_equal(atomic_load(&page->yielded), n);
         usleep(3000);
         assert_int_equal(atomic_load(&page->slices), n);
-        atomic_store(&page->busy[2].n, 0);
+        atomic_store(seen.busy, 0);
         while (atomic_load(&page->yielded) == n)
             usleep(100);
     }
     guest_run_end(run);
     assert_int_equal(seen.slices, 4);
+    if (seen.is_early)
+        assert_int_equal(atomic_load(&page->unmet_us), 0);
+    else
+        assert_in_range(atomic_load(&page->unmet_us), 4 * 100, atomic_load(&page->us));
+}
+
+static void a_batch_of_any_shard_holds_it_up(void **state)
+{
+    (void)state;
+    seen.busy = &page->busy[2].n;
+    expect_held_up(start(false));
     assert_int_equal(seen.saves, 1);
     assert_int_equal(seen.closes, 1);
     assert_int_equal(atomic_load(&page->state), GUEST_STOPPED);
     assert_true(seen.asked_us == 70);
     assert_true(seen.took_us >= 100 && (double)atomic_load(&page->us) >= 4 * 100);
     assert_int_equal(atomic_load(&page->since_ns), 0);
+}
+
+/* Where lanes are in its process, what they work on counts, and not what the front has handed over:
+ * whether it looks all the time until a batch ends, or naps. */
+static void a_batch_of_a_lane_holds_it_up(void **state)
+{
+    static _Atomic uint32_t batches;
+
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        guest_page_unmap(page);
+        assert_int_equal(close(page_fd), 0);
+        assert_int_equal(set_up(NULL), 0);
+        atomic_store(&batches, 0);
+        atomic_store(&page->busy[0].n, 1);
+        seen.busy = &batches;
+        seen.is_early = i;
+        expect_held_up(start_beside(&batches, i * NS_PER_S, false));
+    }
 }
 
 static void a_partition_is_never_taken(void **state)
@@ -206,7 +243,7 @@ static void its_answers_end_it(void **state)
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct guest_run *run;
 
-        seen = (struct trg_algo){.page = page, .answer = table[i].answer};
+        seen = (struct trg_algo){.answer = table[i].answer};
         atomic_store(&page->state, GUEST_OPENING);
         run = start(false);
         await(&page->state, table[i].state);
@@ -287,6 +324,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_batch_of_any_shard_holds_it_up, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_batch_of_a_lane_holds_it_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_partition_is_never_taken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_pause_saves_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(its_answers_end_it, set_up, tear_down),

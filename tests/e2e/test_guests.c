@@ -422,6 +422,36 @@ static void a_fault_on_a_gpu_is_charged_to_no_roi(void **state)
         fault_beside_batches(&cases[i]);
 }
 
+/* On a GPU the guest asks its own process whether a batch runs.  Batches that fail are over, and so
+ * is one whose lane is closed, or whose process is gone. */
+static void a_batch_on_a_gpu_holds_it_up(void **state)
+{
+    static const uint32_t faults[] = {FAULT_SUBMIT, FAULT_COLLECT, FAULT_NO_DEVICE};
+    struct server s;
+    struct link l;
+
+    (void)state;
+    open_on_gpu(&s, &l, ONE_GPU GPU_GUEST(""));
+    free(server_ask(&s, "guest start v"));
+    await_slices(&s, 5);
+    assert_in_range(slices_beside_a_batch(&s, &l, 100), 0, 1);
+    for (uint32_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        workers_send(&l, 200 + 100 * i, 3, faults[i]);
+        workers_expect(&l, 200 + 100 * i, 3, FAILED);
+        await_slices(&s, number(&s, "slices") + 20);
+    }
+    assert_int_equal(workers_number(&s, "cuda:0/1", "deaths"), 0);
+    workers_send(&l, 600, 3, FAULT_STALL);
+    server_wait_counter(&s, "in_flight", WORKERS_BATCH);
+    await_state(&s, "waiting");
+    assert_int_equal(kill((pid_t)workers_number(&s, "cuda:0/1", "pid"), SIGKILL), 0);
+    workers_expect(&l, 600, WORKERS_BATCH, 0);
+    workers_wait(&s, "cuda:0/1", "restarts", 1);
+    await_slices(&s, number(&s, "slices") + 20);
+    assert_int_equal(number(&s, "disabled"), 0);
+    link_end_well(&s, &l);
+}
+
 static void a_gpu_that_cannot_be_divided(void **state)
 {
     struct server s;
@@ -446,6 +476,7 @@ int main(void)
                                        cmocka_unit_test(a_disk_that_is_full),
                                        cmocka_unit_test(it_is_done),
                                        cmocka_unit_test(a_fault_on_a_gpu_is_charged_to_no_roi),
+                                       cmocka_unit_test(a_batch_on_a_gpu_holds_it_up),
                                        cmocka_unit_test(a_gpu_that_cannot_be_divided)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
