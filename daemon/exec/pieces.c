@@ -59,10 +59,9 @@ bool pieces_are_open(struct pieces *p, uint32_t region, uint64_t at, uint64_t by
     return all;
 }
 
-void pieces_expect(struct pieces *p, uint32_t region, bool all)
+void pieces_expect(struct pieces *p, uint32_t region, uint32_t piece)
 {
-    for (uint32_t i = 0; i < (all ? p->each : 1); i++)
-        ask(p, &p->state[(uint64_t)region * p->each + i]);
+    ask(p, &p->state[(uint64_t)region * p->each + piece]);
 }
 
 static uint64_t bytes_of(const struct pieces *p, uint32_t piece)

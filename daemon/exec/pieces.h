@@ -4,8 +4,8 @@
  * Memory is opened where RoIs lie, because opening pins it and holds up other calls of the driver:
  * a runner that meets a piece that is shut asks for it, lets the CPU gather this batch, and finds
  * it open some time later.  The first piece of a region is asked for when its client joins, before
- * there are RoIs; a process that only waits to take the place of another asks for all.  Runners
- * ask; one other thread opens and shuts. */
+ * there are RoIs; a process that only waits to take the place of another asks for what clients have
+ * written to.  Runners ask; one other thread opens and shuts. */
 #ifndef TRIGD_PIECES_H
 #define TRIGD_PIECES_H
 #include <stdatomic.h>
@@ -55,8 +55,8 @@ void pieces_close(struct pieces *p);
  * read.  Asks for those that cannot. */
 bool pieces_are_open(struct pieces *p, uint32_t region, uint64_t at, uint64_t bytes);
 
-/* Asks for the first piece of a region, or for all of them. */
-void pieces_expect(struct pieces *p, uint32_t region, bool all);
+/* Asks for a piece of a region. */
+void pieces_expect(struct pieces *p, uint32_t region, uint32_t piece);
 /* How long opening has to rest. */
 uint64_t pieces_rest_ns(const struct pieces_budget *b, uint64_t now_ns);
 /* Opens one piece that was asked for: whether there was one.  Its memory is mapped. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pull.h - batches that a device gathers itself: a kernel reads the columns of co-located clients
- * over the bus and checks every value on its own copy, so no CPU touches them.  Large RoIs of
+/* pull.h - batches that a device gathers itself: a kernel reads the columns of co-located clients,
+ * or those that the front left in the arena as they came (raw.h), over the bus, and checks every
+ * value on its own copy, so no CPU touches them.  Large RoIs of
  * collections in which every value is allowed need no check: the device's copy engine fetches them.
  *
  * The host writes where they lie (pull_layout.h).  What comes out is, to the bit, what stage_fill

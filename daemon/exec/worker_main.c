@@ -20,8 +20,9 @@
 #include "log.h"
 #include "plugin/plugin_host.h"
 
-#define NAP_MS 1 /* between two pieces of clients' memory */
-#define END_S  3 /* runners that take longer to end are left behind */
+#define NAP_MS  1   /* between two pieces of clients' memory */
+#define LOOK_MS 500 /* of a spare: whether clients have written to others */
+#define END_S   3   /* runners that take longer to end are left behind */
 
 struct worker_side_lane {
     struct runner_shard shard[SHARDS_MAX];
@@ -314,7 +315,7 @@ static void serve_one(struct worker_side *w, const struct worker_message *m, int
     case WORKER_FORGET:
         if (m->region.shard < w->setup.n_shards)
             worker_regions_map(w->shard[m->region.shard].regions, &m->region,
-                               m->request == WORKER_REGION ? fds[0] : -1, w->setup.is_spare);
+                               m->request == WORKER_REGION ? fds[0] : -1);
         break;
     case WORKER_GUEST:
         take_guest(w, &m->guest, fds);
@@ -336,6 +337,13 @@ static bool open_piece(struct worker_side *w)
     return false;
 }
 
+/* A spare has no runners to ask for pieces. */
+static void look_for_pieces(struct worker_side *w)
+{
+    for (uint32_t i = 0; i < w->setup.n_shards; i++)
+        worker_regions_look(w->shard[i].regions);
+}
+
 /* Waits for the next request, and opens memory of clients meanwhile. */
 static void await_request(struct worker_side *w)
 {
@@ -349,7 +357,9 @@ static void await_request(struct worker_side *w)
         if (rest_ms || open_piece(w)) {
             if (poll(fd, 1, NAP_MS + (int)rest_ms)) /* runners use the driver as well */
                 return;
-        } else if (poll(fd, 2, -1) <= 0 || fd[0].revents ||
+        } else if (poll(fd, 2, w->setup.is_spare ? LOOK_MS : -1) == 0) {
+            look_for_pieces(w);
+        } else if (fd[0].revents || !fd[1].revents ||
                    (read(w->budget.asked_fd, &asked, sizeof asked) < 0 && errno != EAGAIN)) {
             return;
         }

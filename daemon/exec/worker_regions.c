@@ -9,6 +9,8 @@
 
 #include "log.h"
 
+#define PAGE 4096u
+
 struct worker_regions {
     struct worker_shard_message place;
     unsigned char *base; /* of all that the front's pool mapping spans */
@@ -89,8 +91,7 @@ bool worker_regions_step(struct worker_regions *r)
     return r && r->memory.pieces && pieces_step(r->memory.pieces);
 }
 
-void worker_regions_map(struct worker_regions *r, const struct worker_region_message *m, int fd,
-                        bool all)
+void worker_regions_map(struct worker_regions *r, const struct worker_region_message *m, int fd)
 {
     const struct worker_shard_message *s = &r->place;
     const uint32_t number = m->number - 1;
@@ -114,7 +115,28 @@ void worker_regions_map(struct worker_regions *r, const struct worker_region_mes
     }
     atomic_store_explicit(&r->memory.epoch[number], fd >= 0 ? m->epoch : 0, memory_order_release);
     if (fd >= 0 && r->memory.pieces)
-        pieces_expect(r->memory.pieces, number, all);
+        pieces_expect(r->memory.pieces, number, 0);
+}
+
+/* Whether the first page of a piece is there: clients go through their memory from its start. */
+static bool is_written(const struct worker_regions *r, uint32_t region, uint32_t piece)
+{
+    const struct pieces_place *place = &r->pieces.place;
+    unsigned char there = 0;
+
+    return mincore(r->base + place->first + region * place->distance + piece * PIECE_BYTES, PAGE,
+                   &there) == 0 &&
+           there & 1;
+}
+
+void worker_regions_look(struct worker_regions *r)
+{
+    if (!r || !r->memory.pieces)
+        return;
+    for (uint32_t i = 0; i < r->memory.n_regions; i++)
+        for (uint32_t k = 0; r->memory.epoch[i] && k < r->pieces.each; k++)
+            if (is_written(r, i, k))
+                pieces_expect(&r->pieces, i, k);
 }
 
 void worker_regions_free(struct worker_regions *r)

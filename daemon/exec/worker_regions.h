@@ -19,10 +19,10 @@ int worker_regions_expose(struct worker_regions *r, struct trg_device *device,
 /* As runners see it, for as long as it lives. */
 const struct runner_memory *worker_regions_memory(const struct worker_regions *r);
 
-/* Maps the memory of a client in the place that the message says, or with fd -1 nothing; asks for
- * its first piece, or for all. */
-void worker_regions_map(struct worker_regions *r, const struct worker_region_message *m, int fd,
-                        bool all);
+/* Maps the memory of a client in the place that the message says, or with fd -1 nothing. */
+void worker_regions_map(struct worker_regions *r, const struct worker_region_message *m, int fd);
+/* Without runners to ask for pieces: asks for those that clients have written to.  NULL is fine. */
+void worker_regions_look(struct worker_regions *r);
 /* Opens one piece that runners asked for to the device: whether there was one.  NULL is fine. */
 bool worker_regions_step(struct worker_regions *r);
 #endif

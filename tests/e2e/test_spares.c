@@ -2,6 +2,7 @@
 /* Spares: processes that wait beside a worker with its device open, and take its place. */
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sharer.h"
 #include "workers.h"
@@ -103,11 +104,12 @@ static void the_memory_of_clients_is_ready(void **state)
     sharer_open(&c, &s);
     sharer_hello(&c, "spares", 0);
     assert_int_equal(shmclient_take(c.client, AWAY, &at, &address), 0);
+    memset(address, 1, AWAY);
     for (long i = 1; i <= (long)TAKEOVERS && first == before; i++) {
         spare = wait_spare(&s, "cuda:0/1", spare);
         for (uint32_t k = 0; k < 100 || pulled(&s) == 0; k++)
             decide(&c, token++);
-        workers_nap(300);
+        workers_nap(1000); /* it looks twice a second */
         before = pulled(&s);
         assert_int_equal(kill((pid_t)workers_number(&s, "cuda:0/1", "pid"), SIGKILL), 0);
         workers_wait(&s, "cuda:0/1", "restarts", i);
