@@ -96,7 +96,7 @@ def assemble(path, step, volume, folder):
                 if number == volume:
                     return whole
                 number, there[:], missing = number + 1, False, whole.size
-    except (ValueError, OSError) as error:
+    except ValueError as error:
         raise ModelError(str(error)) from None
     if whole is None:
         raise ModelError(f"{path} holds no bricks")

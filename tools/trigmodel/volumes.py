@@ -37,7 +37,7 @@ def mapped(path):
                 return memoryview(f.read())
         with open(path, "rb") as f:
             return memoryview(mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) if os.path.getsize(path) else b"")
-    except (OSError, EOFError) as error:
+    except (gzip.BadGzipFile, EOFError) as error:
         raise ModelError(f"{path}: {error}") from None
 
 
@@ -45,7 +45,7 @@ def beginning(path, size):
     try:
         with (gzip.open if path.endswith(".gz") else open)(path, "rb") as f:
             return f.read(size)
-    except (OSError, EOFError) as error:
+    except (gzip.BadGzipFile, EOFError) as error:
         raise ModelError(f"{path}: {error}") from None
 
 
