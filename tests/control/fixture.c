@@ -165,63 +165,58 @@ static bool is_live(void *ctx)
 
 /* ---------------------------------------------------------------- numbers */
 
+#define SET(name, kind, help) stats_set(&e->name, n++);
+static void count_daemon(struct stats_global *e, uint64_t n)
+{
+    STATS_GLOBAL(SET)
+    stats_set(&e->received, 100);
+    stats_set(&e->accepted, 30);
+    stats_set(&e->rejected, 60);
+    stats_set(&e->failed, 3);
+    stats_set(&e->in_flight, 7);
+    stats_set(&e->steps_down, 0);
+}
+
+#define COUNT(kind, KIND)                                        \
+    static void count_##kind(struct stats_##kind *e, uint64_t n) \
+    {                                                            \
+        STATS_##KIND(SET)                                        \
+    }
+COUNT(chain, CHAIN)
+COUNT(step, STEP)
+COUNT(lane, LANE)
+COUNT(worker, WORKER)
+COUNT(client, CLIENT)
+#undef COUNT
+#undef SET
+
+/* Each counter has a number of its own. */
+static void count(struct stats *s)
+{
+    struct stats_chain *chain = stats_chain_get(s, "HLT_a");
+    struct stats_lane *lane = stats_lane_get(s, "step_a@cpu:0/0", "a, \"device\"", 2);
+
+    count_daemon(&s->g, 1000);
+    count_chain(chain, 2000);
+    atomic_store(&chain->prescale, 2.5);
+    count_step(stats_step_get(s, "step_a", "plugin_a"), 3000);
+    count_lane(lane, 4000);
+    latency_add(&lane->latency, 150000);
+    count_client(stats_client_get(s, "client-a"), 5000);
+    count_worker(stats_worker_get(s, "cpu:0/1"), 6000);
+    for (uint64_t i = 1; i <= 1000; i++) /* 1 us .. 1 ms */
+        latency_add(&s->stage[STATS_STAGE_total], i * 1000);
+}
+
 int fixture_init(struct fixture *f)
 {
-    uint64_t n;
     int r;
 
     memset(f, 0, sizeof *f);
     r = stats_new(&f->stats);
     if (r < 0)
         return r;
-#define SET(name, kind, help) stats_set(&e->name, n++);
-    {
-        struct stats_global *e = &f->stats->g;
-
-        n = 1000;
-        STATS_GLOBAL(SET)
-        stats_set(&e->received, 100);
-        stats_set(&e->accepted, 30);
-        stats_set(&e->rejected, 60);
-        stats_set(&e->failed, 3);
-        stats_set(&e->in_flight, 7);
-        stats_set(&e->steps_down, 0);
-    }
-    {
-        struct stats_chain *e = stats_chain_get(f->stats, "HLT_a");
-
-        n = 2000;
-        STATS_CHAIN(SET)
-        atomic_store(&e->prescale, 2.5);
-    }
-    {
-        struct stats_step *e = stats_step_get(f->stats, "step_a", "plugin_a");
-
-        n = 3000;
-        STATS_STEP(SET)
-    }
-    {
-        struct stats_lane *e = stats_lane_get(f->stats, "step_a@cpu:0/0", "a, \"device\"", 2);
-
-        n = 4000;
-        STATS_LANE(SET)
-        latency_add(&e->latency, 150000);
-    }
-    {
-        struct stats_worker *e = stats_worker_get(f->stats, "cpu:0/1");
-
-        n = 6000;
-        STATS_WORKER(SET)
-    }
-    {
-        struct stats_client *e = stats_client_get(f->stats, "client-a");
-
-        n = 5000;
-        STATS_CLIENT(SET)
-    }
-#undef SET
-    for (uint64_t i = 1; i <= 1000; i++) /* 1 us .. 1 ms */
-        latency_add(&f->stats->stage[STATS_STAGE_total], i * 1000);
+    count(f->stats);
     f->state = "ready";
     f->is_live = true;
     f->config.control.act_group = "";
