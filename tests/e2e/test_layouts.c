@@ -11,10 +11,9 @@
 #include "seed.h"
 #include "workers.h"
 
-#define ROIS   6u
+#define ROIS   8u
 #define VALUES 16u
 
-static const char batching[] = "batching: {max_rois: 8}\n" PATIENT;
 static const char config[] = "devices: [{backend: cpu, index: 0, lanes: 1, slots: 2}]\n"
                              "batching: {max_rois: 8}\n"
                              "debug_stream: {folder: debug}\n";
@@ -190,45 +189,58 @@ static void refuse_one(struct link *l, struct pair *pair)
     layer->data[layer->len - 1] = good;
 }
 
-/* On lanes of a CPU, or of a GPU whose worker takes numbers as they came: its device makes floats
- * of them, or, where it copies from memory of its own alone, the lane.  Returns the batches in
- * which the device did. */
-static uint64_t decide_on(const char *lane, const char *devices, struct pair *pair,
-                          float (*ret)[VALUES])
+struct counts { /* of batches of a lane: gathered by the device, laid out by gather threads */
+    uint64_t pulled, gathered;
+};
+
+/* On a lane of a CPU, or of a GPU whose worker takes numbers as they came: its device makes floats
+ * of them, or, where it copies from memory of its own alone, the lane. */
+static struct counts decide_on(const char *lane, const char *devices, struct pair *pair,
+                               float (*ret)[VALUES])
 {
+    struct counts counts;
     struct server s;
     struct link l;
-    uint64_t pulled;
     char text[512];
 
-    snprintf(text, sizeof text, "devices: [%s]\n%s", devices, batching);
+    snprintf(text, sizeof text, "%sbatching: {max_rois: 16}\n" PATIENT, devices);
     workers_prepare_gpus(&s, text, menu_zfinder);
     workers_launch(&s);
     workers_join(&s, &l);
     decide_all(&l, pair, ret);
     refuse_one(&l, pair);
-    pulled = server_row_number(&s, "lanes", lane, "pulled");
+    counts = (struct counts){server_row_number(&s, "lanes", lane, "pulled"),
+                             server_row_number(&s, "lanes", lane, "gathered")};
     link_end_well(&s, &l);
-    return pulled;
+    return counts;
 }
+
+#define ON_GPU "devices: [{backend: cuda, index: 0, lanes: 1, slots: 2}]\n"
 
 static void the_same_decision(void **state)
 {
-    static const char gpu[] = "{backend: cuda, index: 0, lanes: 1, slots: 2}";
+    static const char gpu[] = "z@cuda:0/0";
     static struct pair pair[ROIS];
-    float on_cpu[ROIS][VALUES], on_gpu[ROIS][VALUES];
+    float on_cpu[ROIS][VALUES], values[ROIS][VALUES];
+    struct counts counts;
 
     (void)state;
     for (uint32_t i = 0; i < ROIS; i++)
         make_pair(&pair[i], i);
-    assert_int_equal(
-        decide_on("z@cpu:0/0", "{backend: cpu, index: 0, lanes: 1, slots: 2}", pair, on_cpu), 0);
-    assert_true(decide_on("z@cuda:0/0", gpu, pair, on_gpu) > 0);
-    assert_memory_equal(on_gpu, on_cpu, sizeof on_cpu);
+    counts = decide_on("z@cpu:0/0", "devices: [{backend: cpu, index: 0, lanes: 1, slots: 2}]\n",
+                       pair, on_cpu);
+    assert_int_equal(counts.pulled, 0);
+    counts = decide_on(gpu, ON_GPU, pair, values);
+    assert_true(counts.pulled > 0 && !counts.gathered);
+    assert_memory_equal(values, on_cpu, sizeof on_cpu);
+    counts = decide_on(gpu, ON_GPU "threads: {gather_threads: 2}\n", pair, values);
+    assert_true(counts.pulled > 0 && counts.gathered > 0);
+    assert_memory_equal(values, on_cpu, sizeof on_cpu);
     assert_int_equal(setenv("FAKEGPU_COPIES", "1", 1), 0);
-    assert_int_equal(decide_on("z@cuda:0/0", gpu, pair, on_gpu), 0);
+    counts = decide_on(gpu, ON_GPU, pair, values);
     assert_int_equal(unsetenv("FAKEGPU_COPIES"), 0);
-    assert_memory_equal(on_gpu, on_cpu, sizeof on_cpu);
+    assert_int_equal(counts.pulled, 0);
+    assert_memory_equal(values, on_cpu, sizeof on_cpu);
     for (uint32_t i = 0; i < ROIS; i++)
         drop_pair(&pair[i]);
 }
