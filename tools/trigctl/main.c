@@ -320,6 +320,8 @@ int main(int argc, char **argv)
     int (*const functions[])(struct options * o, int n_words, char **words) = {
         watch_it, offline, offline, make_rois, draw_event, make_keys}; /* as `commands` */
     int (*run)(struct options * o, int n_words, char **words) = ask;
+    _Static_assert(sizeof functions / sizeof *functions == sizeof commands / sizeof *commands - 1,
+                   "a function for each command");
     int r = parse(argc, argv, &o, &argc);
 
     if (r >= 0)
