@@ -501,6 +501,8 @@ int main(int argc, char **argv)
     int (*const functions[])(const struct arguments *a) = {/* in the order of `commands` */
                                                            run,  generate,  import,     export,
                                                            show, run_again, resend_file};
+    _Static_assert(sizeof functions / sizeof *functions == sizeof commands / sizeof *commands - 1,
+                   "a function for each command");
 
     parse(argc, argv, &a);
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
