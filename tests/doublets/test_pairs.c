@@ -263,6 +263,55 @@ static void truncated(void **state)
     free(h);
 }
 
+/* n hits each on two layers, of which nearly all pairs are doublets. */
+static void add_jet(struct hits *h, uint32_t n, uint64_t *seed)
+{
+    for (uint32_t i = 0; i < 2 * n; i++) {
+        const double phi = 0.5 + devices_random(seed) % 1000 * 1e-5;
+
+        add(h, i % 2 ? 1 : 0, i % 2 ? 68 : 29, phi, devices_random(seed) % 1000 * 0.02);
+    }
+}
+
+/* More doublets than a group of a GPU notes, and longer rows than it leaves to a few work-items,
+ * beside RoIs with fewer: nothing is TRUNCATED. */
+static void jets(void **state)
+{
+    static const uint32_t sizes[] = {100, 70, 20, 1500};
+    enum { N = sizeof sizes / sizeof *sizes };
+    struct hits *h = new_hits(N);
+    struct doublets want[N], got[N];
+    struct trg_result results[N];
+    struct doublets_config c;
+    uint64_t seed = fresh_seed();
+
+    (void)state;
+    configure(&c, SETTINGS("max_per_hit", "256"));
+    for (uint32_t k = 0; k < N; k++) {
+        if (k + 1 < N)
+            add_jet(&h[k], sizes[k], &seed);
+        else
+            make_hits(&h[k], sizes[k], &seed);
+        brute_force(&c, &h[k], &want[k]);
+    }
+    assert_true(want[0].n > 9000 && want[1].n > 4500);
+    for (uint32_t i = 0; i < devices_count(); i++)
+        for (uint32_t batch = 1; batch <= N; batch += N - 1) {
+            const struct run run = {
+                .device = devices_get(i), .config = &c, .batch = batch, .to_host = 1};
+
+            run_plugin(&run, h, N, results, got);
+            for (uint32_t k = 0; k < N; k++) {
+                check_same(&got[k], &want[k]);
+                assert_int_equal(results[k].status, TRG_OK);
+                doublets_free(&got[k]);
+            }
+        }
+    for (uint32_t k = 0; k < N; k++)
+        doublets_free(&want[k]);
+    free(h);
+}
+
 /* Nobody on the host wants the doublets: the numbers of them are told all the same. */
 static void not_on_the_host(void **state)
 {
@@ -309,10 +358,11 @@ static void phi_is_right(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(phi_is_right), cmocka_unit_test(by_hand),
-        cmocka_unit_test(no_hits),      cmocka_unit_test(double_precision),
-        cmocka_unit_test(refused),      cmocka_unit_test(all_pairs),
-        cmocka_unit_test(truncated),    cmocka_unit_test(not_on_the_host)};
+        cmocka_unit_test(phi_is_right),   cmocka_unit_test(by_hand),
+        cmocka_unit_test(no_hits),        cmocka_unit_test(double_precision),
+        cmocka_unit_test(refused),        cmocka_unit_test(all_pairs),
+        cmocka_unit_test(truncated),      cmocka_unit_test(jets),
+        cmocka_unit_test(not_on_the_host)};
 
     return devices_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }
