@@ -12,6 +12,10 @@
  * members by value.  On the host a group has one work-item, so that barriers do nothing;
  * a loop that strides by TRG_LSIZE is correct for any group size.
  *
+ * Pointers are restrict: a compiler may keep what a work-item knows of a word across a barrier.
+ * So a word that one work-item writes and others read in the same launch belongs in TRG_SHARED
+ * memory.
+ *
  * Only the kernel's own body reads the grid (TRG_GID, TRG_LID, TRG_LSIZE, TRG_GROUPS) and
  * declares TRG_SHARED memory; helpers are TRG_FN functions over values and TRG_GLOBAL or
  * TRG_LOCAL pointers.  No libc, double, recursion, function pointer or warp call.  Floating

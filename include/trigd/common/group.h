@@ -42,14 +42,15 @@
 #define TRG_GROUP_FN TRG_FN
 #endif
 
-#define TRG_GROUP_MAX     1024u /* work-items of a group */
-#define TRG_GROUP_PARTS_  32u   /* work-items that add up, of a large group */
-#define TRG_GROUP_SCRATCH (TRG_GROUP_MAX + TRG_GROUP_PARTS_ + 1u) /* words for all but sorting */
-#if defined(__CUDACC__) /* words for trg_group_scan alone: a word for each warp is enough */
-#define TRG_GROUP_SCAN_SCRATCH (TRG_GROUP_MAX / 32u)
+#define TRG_GROUP_MAX    1024u /* work-items of a group */
+#define TRG_GROUP_PARTS_ 32u   /* work-items that add up, of a large group */
+/* Words for all but sorting; in CUDA one for each warp. */
+#if defined(__CUDACC__)
+#define TRG_GROUP_SCRATCH (TRG_GROUP_MAX / 32u)
 #else
-#define TRG_GROUP_SCAN_SCRATCH TRG_GROUP_SCRATCH
+#define TRG_GROUP_SCRATCH (TRG_GROUP_MAX + TRG_GROUP_PARTS_ + 1u)
 #endif
+#define TRG_GROUP_SCAN_SCRATCH TRG_GROUP_SCRATCH
 
 #define TRG_GROUP_DIGIT_BITS   4u /* of a radix pass */
 #define TRG_GROUP_DIGITS       (1u << TRG_GROUP_DIGIT_BITS)
