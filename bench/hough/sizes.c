@@ -10,7 +10,9 @@
 #define LAYERS     52u
 #define HITS_BATCH 200000u /* of a batch, about */
 #define ROIS_MAX   64u
-#define PART       0.2 /* seconds of a run */
+#define FULL       1024u  /* RoIs of a batch that fills a GPU */
+#define FULL_HITS  13000u /* of each, at most */
+#define PART       0.2    /* seconds of a run */
 
 static const uint32_t sizes[] = {500, 1000, 2000, 4000, 8000, 13000, 50000};
 static const char *const methods[] = {"velo", "hashed"};
@@ -91,6 +93,25 @@ static void measure_size(const struct bench *b, const struct algo_place *p, void
     measure(b, &w, &c, size->s);
 }
 
+/* Batches that leave no multiprocessor of a GPU free: what an RoI costs there. */
+static void measure_full(const struct bench *b, const struct algo_place *p, void *arg)
+{
+    const struct size *size = arg;
+    struct size all = *size;
+    struct sample s = *size->s;
+
+    if (!p->info.pci[0])
+        return;
+    s.n = all.batch = FULL;
+    s.events = calloc(FULL, sizeof *s.events);
+    for (uint32_t k = 0; s.events && k < FULL; k++)
+        s.events[k] = size->s->events[k % size->s->n];
+    all.s = &s;
+    if (s.events)
+        measure_size(b, p, &all);
+    free(s.events);
+}
+
 void sizes_of_rois(const struct bench *b)
 {
     uint64_t number = 0;
@@ -109,6 +130,8 @@ void sizes_of_rois(const struct bench *b)
             if (sizes[i] <= hits_max[m])
                 for_all_devices(b, measure_size,
                                 &(struct size){.s = &s, .hits = sizes[i], .method = m, .batch = n});
+        if (sizes[i] <= FULL_HITS)
+            for_all_devices(b, measure_full, &(struct size){.s = &s, .hits = sizes[i]});
         events_free(s.events, n);
     }
 }

@@ -56,7 +56,7 @@ struct trg_algo {
     struct trg_module *module, *more, *aligner; /* more: of `triplet` or of study/ */
     struct trg_kernel *clear, *sort, *find[HG_PASSES], *find_few, *share, *refine, *compete;
     struct trg_kernel *offsets, *write;
-    struct trg_kernel *order, *put_in_order, *follow; /* of `triplet` */
+    struct trg_kernel *order, *put_in_order, *rest, *follow, *follow_large; /* of `triplet` */
     struct trg_kernel *align;
     struct trg_buffer *trig;
     struct hg_par par[HG_PASSES];
@@ -145,10 +145,9 @@ static int load_trig(struct trg_algo *a, struct trg_device *d)
 
 static int load_triplet(struct trg_algo *a, struct trg_device *d)
 {
-    const struct kernel_wish list[] = {{"ht_order", &a->order},
-                                       {"ht_sort", &a->put_in_order},
-                                       {"ht_follow", &a->follow},
-                                       {"ht_write", &a->write}};
+    const struct kernel_wish list[] = {
+        {"ht_order", &a->order},   {"ht_sort", &a->put_in_order},         {"ht_rest", &a->rest},
+        {"ht_follow", &a->follow}, {"ht_follow_large", &a->follow_large}, {"ht_write", &a->write}};
     int r = trg_module_new(d, &triplet_program, NULL, &a->more);
 
     return r < 0 ? r : kernels_get(a->more, list, sizeof list / sizeof *list);
@@ -271,9 +270,8 @@ static uint32_t find_group(const struct hg_par *par)
 #define GROUP_ROI    256u /* of kernels with a group for each RoI */
 #define GROUP_FEW    128u /* of windows with few hits, and of their shares */
 #define GROUP_REFINE 64u
-#define GROUP_FOLLOW                                                            \
-    128u /* up to HT_FOLLOW_MAX where a work-item may have more than DENSE hits \
-          */
+#define GROUP_FOLLOW \
+    HT_FOLLOW_FEW /* HT_FOLLOW_MAX where a work-item may have more than DENSE hits */
 #define DENSE 32u
 
 /* Of the narrow windows few have many hits, of the wide ones most. */
@@ -337,12 +335,9 @@ static void launch_windows(struct trg_algo *a, const struct slot *s, const struc
  * have the host does not know if another plugin made them. */
 static uint32_t follow_group(const struct trg_algo *a, const struct trg_batch *b)
 {
-    uint32_t group = GROUP_FOLLOW;
+    const bool is_dense = b->in[0].span.n_items / b->n_rois > DENSE * GROUP_FOLLOW;
 
-    while (group < HT_FOLLOW_MAX && b->n_rois < 2 * a->device.units &&
-           b->in[0].span.n_items / b->n_rois > DENSE * group)
-        group *= 2u;
-    return group;
+    return b->n_rois < 2 * a->device.units && is_dense ? HT_FOLLOW_MAX : GROUP_FOLLOW;
 }
 
 static struct ht_par triplet_par_of(const struct trg_algo *a, uint32_t pass,
@@ -370,15 +365,20 @@ static void launch_triplet(struct trg_algo *a, const struct slot *s, const struc
         for (uint32_t p = 0; p < HT_PASSES && p < a->config->passes; p++) {
             par = triplet_par_of(a, p, b);
             par.first = first;
-            LAUNCH(l, a->put_in_order, groups, GROUP_ROI, par, data, s->order, s->hits, s->tables,
-                   s->stations, s->summaries);
-            LAUNCH(l, a->follow, groups, follow, par, data, s->order, s->hits, s->tables,
-                   s->stations, s->roads, s->tracks, s->summaries);
+            if (p)
+                LAUNCH(l, a->rest, groups, GROUP_ROI, par, data, s->order, s->hits, s->tables,
+                       s->stations);
+            else
+                LAUNCH(l, a->put_in_order, groups, GROUP_ROI, par, data, s->order, s->hits,
+                       s->tables, s->stations, s->summaries);
+            LAUNCH(l, follow > HT_FOLLOW_FEW ? a->follow_large : a->follow, groups, follow, par,
+                   data, s->order, s->hits, s->tables, s->stations, s->roads, s->tracks,
+                   s->summaries);
         }
     par.first = 0;
     LAUNCH(l, a->offsets, 1, GROUP_ROI, par.common, s->summaries, s->out[0], s->out[1]);
-    LAUNCH(l, a->write, n, GROUP_FOLLOW, par, data, s->order, s->hits, s->tables, s->tracks,
-           s->out[0], s->out[1]);
+    LAUNCH(l, a->write, n, GROUP_FEW, par, data, s->order, s->hits, s->tables, s->tracks, s->out[0],
+           s->out[1]);
 }
 
 /* The products, to the host if they are wanted there. */

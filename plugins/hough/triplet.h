@@ -40,7 +40,8 @@
 #define HT_BUCKETS     8u                /* least of a station */
 #define HT_WORK_UNIT   16u               /* hits of a bucket that make one unit of work for a hit */
 #define HT_WORK_MOST   ((1u << 22) - 1u) /* a thousand sums of so much fit into 32 bits */
-#define HT_FOLLOW_MAX  256u              /* work-items of a group that follows roads */
+#define HT_FOLLOW_FEW  128u              /* work-items of a group that follows roads */
+#define HT_FOLLOW_MAX  256u              /* where few RoIs leave the device free */
 #define HT_SIZES       256u /* classes of RoIs by their hits, to begin with the largest */
 #define HT_LENGTH_BITS 6u   /* of a number of hits, HG_TRACK_HITS at most */
 #define HT_LENGTH      ((1u << HT_LENGTH_BITS) - 1u)

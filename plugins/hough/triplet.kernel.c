@@ -10,7 +10,7 @@
  * All roads look at the station as it was before any of them takes a hit, and of those that want
  * the same hit the one with the lowest key gets it.  So nothing depends on who is first.
  *
- * ht_order -> (ht_sort -> ht_follow) a pass -> hg_offsets -> ht_write
+ * ht_order -> ht_sort -> ht_follow -> (ht_rest -> ht_follow) a pass more -> hg_offsets -> ht_write
  *
  * One group an RoI; groups begin with the largest one, so that a batch does not wait for it. */
 #include "triplet_search.h"
@@ -66,15 +66,10 @@ TRG_KERNEL6(ht_sort, (const trg_u8, data), (const trg_u32, order), (float, hits)
                                  .z = TRG_HITS_Z(data, par.common.in) + first,
                                  .layer = TRG_HITS_LAYER(data, par.common.in) + first,
                                  .n = TRG_END(data, par.common.in, roi) - first};
-    struct ht_view v = ht_look_at(hits, tables, par.common, first, roi);
+    const struct ht_view v = ht_look_at(hits, tables, par.common, first, roi);
     trg_u32 *place = (trg_u32 *)hits + HT_NOW * par.common.items_room + HT_AT(first);
 
-    if (par.pass) {
-        v.buckets = stations[roi].buckets;
-        ht_sort_rest(v, h.x, par.common.beam_x, place, &stations[roi]);
-    } else {
-        ht_clear_summary(&summaries[roi], h.n, ht_sort_all(v, &h, &par, place, &stations[roi]));
-    }
+    ht_clear_summary(&summaries[roi], h.n, ht_sort_all(v, &h, &par, place, &stations[roi]));
 }
 #else
 {
@@ -117,15 +112,12 @@ TRG_KERNEL6(ht_sort, (const trg_u8, data), (const trg_u32, order), (float, hits)
         const trg_u32 s = (trg_u32)layer[i] >> shift;
         const trg_u32 bucket =
             s * v.buckets + ht_bucket_of(x[i] - beam_x, y[i] - beam_y, v.buckets);
-        trg_u32 is_free = (bucket < most) & (i < HT_ITEM);
+        const trg_u32 is_in = (bucket < most) & (i < HT_ITEM);
 
-        if (par.pass)
-            is_free &= v.taken[i] == 0u;
-        else
-            v.taken[i] = v.head[i] = 0u;
+        v.taken[i] = v.head[i] = 0u;
         v.claim[i] = HT_NONE;
-        v.link[i] = is_free ? bucket : HT_NONE;
-        if (is_free) {
+        v.link[i] = is_in ? bucket : HT_NONE;
+        if (is_in) {
             place[i] = HT_ADD(&v.begin[bucket], 1u); /* in its bucket */
             ht_widen(&low[s], &high[s], z[i]);
         }
@@ -145,8 +137,54 @@ TRG_KERNEL6(ht_sort, (const trg_u8, data), (const trg_u32, order), (float, hits)
     if (TRG_LID == 0u) {
         stations[roi].n = is_over ? 0u : top;
         stations[roi].buckets = v.buckets;
-        if (!par.pass)
-            ht_clear_summary(&summaries[roi], n, is_over ? n : left_out);
+        ht_clear_summary(&summaries[roi], n, is_over ? n : left_out);
+    }
+}
+#endif
+
+/* One group an RoI: takes out the hits that tracks have.  The others stay in order, and in their
+ * buckets. */
+TRG_KERNEL5(ht_rest, (const trg_u8, data), (const trg_u32, order), (float, hits), (trg_u32, tables),
+            (struct ht_stations, stations), (struct ht_par, par))
+{
+    const trg_u32 roi = order[par.first + TRG_GID], first = TRG_BEGIN(data, par.common.in, roi);
+    TRG_GLOBAL const float *x = TRG_HITS_X(data, par.common.in) + first;
+    const struct ht_view v =
+        ht_look_at_sorted(hits, tables, par.common, first, roi, stations[roi].buckets);
+#if HT_VECTORS
+    trg_u32 *place = (trg_u32 *)hits + HT_NOW * par.common.items_room + HT_AT(first);
+
+    ht_sort_rest(v, x, par.common.beam_x, place, &stations[roi]);
+}
+#else
+    TRG_SHARED trg_u32 low[HT_STATIONS], high[HT_STATIONS], scratch[TRG_GROUP_SCRATCH];
+    const trg_u32 top = stations[roi].n, all = v.begin[top * v.buckets];
+    trg_u32 rest = 0u;
+
+    ht_clear_stations(low, high);
+    TRG_BARRIER();
+    for (trg_u32 base = 0u; base < all; base += TRG_LSIZE) {
+        const trg_u32 at = base + TRG_LID;
+        struct ht_hit h = ht_hit_at(v, at < all ? at : base);
+        const trg_u32 item = h.id & HT_ITEM, is_free = at < all && v.taken[item] == 0u;
+        const trg_u32 to = trg_group_place(scratch, is_free, &rest);
+
+        if (at < all)
+            v.link[at] = to; /* how many are free before it */
+        if (is_free) {
+            h.x = h.x < HT_USED ? h.x : x[item] - par.common.beam_x;
+            ht_put_hit(v, to, h);
+            v.claim[to] = HT_NONE;
+            ht_widen(&low[h.id >> HT_ITEM_BITS >> par.station_shift],
+                     &high[h.id >> HT_ITEM_BITS >> par.station_shift], h.z);
+        }
+    }
+    TRG_BARRIER();
+    for (trg_u32 k = TRG_LID; k <= top * v.buckets; k += TRG_LSIZE)
+        v.begin[k] = v.begin[k] < all ? v.link[v.begin[k]] : rest;
+    for (trg_u32 s = TRG_LID; s < top; s += TRG_LSIZE) {
+        stations[roi].low[s] = low[s];
+        stations[roi].high[s] = high[s];
     }
 }
 #endif
@@ -269,96 +307,172 @@ TRG_FN void ht_begin_roads(const struct ht_view v, const struct ht_par par,
 }
 #endif
 
+struct ht_counters { /* of a group */
+    trg_u32 n_roads, n_tracks, n_on_tracks;
+    trg_u32 n_now[2]; /* roads that are followed: of even steps, of odd ones */
+};
+
+struct ht_shared { /* what a group has in shared memory */
+    TRG_LOCAL struct ht_counters *count;
 #if defined(__CUDACC__)
-#undef TRG_BOUNDS
-#define TRG_BOUNDS __launch_bounds__(HT_FOLLOW_MAX, 3) /* 80 registers: six groups of 128 */
+    struct ht_desk *desk; /* of this warp */
+    trg_u32 *n_seeds;     /* [HT_STATIONS] */
+#endif
+};
+
+struct ht_job { /* an RoI, and where its roads and tracks go */
+    struct ht_view v;
+    struct hg_input in;
+    TRG_GLOBAL const struct ht_stations *stations;
+    TRG_GLOBAL trg_u32 *now, *next;
+    TRG_GLOBAL struct ht_road *road;
+    TRG_GLOBAL struct hg_cand *tracks;
+    TRG_GLOBAL struct hg_summary *summary;
+};
+
+#if !defined(__CUDACC__)
+/* Roads take hits of a station. */
+TRG_GROUP_FN void ht_follow_on(const struct ht_job job, const struct ht_par par,
+                               TRG_GLOBAL const trg_u32 *now, trg_u32 n, trg_u32 station,
+                               const struct ht_station s, TRG_GLOBAL trg_u32 *next,
+                               TRG_LOCAL trg_u32 *n_next)
+{
+    const struct ht_view v = job.v;
+    TRG_GLOBAL struct ht_road *road = job.road;
+
+#if HT_VECTORS
+    for (trg_u32 k = 0; k < n; k += HT_LINES)
+        ht_want32(&v, &par, road, now + k, n - k < HT_LINES ? n - k : HT_LINES, station, &s);
+#else
+    for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE)
+        ht_want(v, par, &road[now[k]], station, s);
+#endif
+    TRG_BARRIER();
+    for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE) {
+        ht_take(v, &road[now[k]]);
+        if (ht_goes_on(&road[now[k]], par, station))
+            next[TRG_ATOMIC_ADD_LOCAL(n_next, 1u)] = now[k];
+    }
+    TRG_BARRIER();
+    for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE)
+        ht_release(v, &road[now[k]]);
+}
 #endif
 
-/* One group an RoI: all stations, and roads that begin two stations behind.  Behind the last
- * station of the wide pass begin those that have two hits on one.  Then tracks are made of the
- * roads. */
-TRG_KERNEL8(ht_follow, (const trg_u8, data), (const trg_u32, order), (float, hits),
-            (trg_u32, tables), (const struct ht_stations, stations), (struct ht_road, roads),
-            (struct hg_cand, tracks), (struct hg_summary, summaries), (struct ht_par, par))
+/* All stations of an RoI, and roads that begin two stations behind.  Behind the last station of the
+ * wide pass begin those that have two hits on one.  Then tracks are made of the roads. */
+TRG_GROUP_FN void ht_follow_roi(const struct ht_job job, const struct ht_par par,
+                                const struct ht_shared d)
 {
-    TRG_SHARED trg_u32 n_roads, n_now[2], n_tracks, n_on_tracks; /* n_now: of even steps, of odd */
+    const struct ht_kept kept = {job.tracks, &d.count->n_tracks, &d.count->n_on_tracks};
+    const struct ht_view v = job.v;
+    const trg_u32 n = job.stations->n;
+    TRG_GLOBAL trg_u32 *now = job.now, *next = job.next;
 #if defined(__CUDACC__)
-    TRG_SHARED struct ht_desk desks[HT_FOLLOW_MAX / HT_WARP];
-    TRG_SHARED trg_u32 n_seeds[HT_STATIONS];
-#endif
-    const trg_u32 roi = order[par.first + TRG_GID], first = TRG_BEGIN(data, par.common.in, roi);
-    const struct ht_view v =
-        ht_look_at_sorted(hits, tables, par.common, first, roi, stations[roi].buckets);
-    TRG_GLOBAL trg_u32 *words = (TRG_GLOBAL trg_u32 *)hits;
-    TRG_GLOBAL trg_u32 *now = words + HT_NOW * par.common.items_room + HT_AT(first);
-    TRG_GLOBAL trg_u32 *next = words + HT_NEXT * par.common.items_room + HT_AT(first);
-    const struct hg_input in = hg_input_of(data, par.common.in, roi);
-    TRG_GLOBAL struct ht_road *road = roads + HT_AT(first);
-    const struct ht_kept kept = {tracks + first / 3u + roi, &n_tracks, &n_on_tracks};
-    const trg_u32 n = stations[roi].n;
-#if defined(__CUDACC__)
-    const struct ht_warp warp = {v, par, &stations[roi], &desks[TRG_LID / HT_WARP]};
+    const struct ht_warp warp = {v, par, job.stations, d.desk};
 #endif
 
     if (TRG_LID == 0u) {
-        n_roads = n_now[0] = n_now[1] = 0u;
-        n_tracks = summaries[roi].n_tracks;
-        n_on_tracks = summaries[roi].n_on_tracks;
+        d.count->n_roads = d.count->n_now[0] = d.count->n_now[1] = 0u;
+        d.count->n_tracks = job.summary->n_tracks;
+        d.count->n_on_tracks = job.summary->n_on_tracks;
     }
 #if defined(__CUDACC__)
     for (trg_u32 k = TRG_LID; k < HT_STATIONS; k += TRG_LSIZE)
-        n_seeds[k] = 0u;
+        d.n_seeds[k] = 0u;
     TRG_BARRIER();
     if (par.is_wide)
-        ht_warp_seed(warp, v.begin[n * v.buckets], n_seeds);
+        ht_warp_seed(warp, v.begin[n * v.buckets], d.n_seeds);
 #endif
     TRG_BARRIER();
     for (trg_u32 step = 0; step < n + par.is_wide; step++) {
         const trg_u32 station = n - 1u - step, behind = n + 1u - step;
         const trg_u32 is_here = step < n, has_first = step >= 2u && n >= 2u;
-        const struct ht_station s = ht_station_of(&stations[roi], is_here ? station : 0u);
+        const struct ht_station s = ht_station_of(job.stations, is_here ? station : 0u);
         const trg_u32 from = has_first ? v.begin[behind * v.buckets] : 0u;
         const trg_u32 to = has_first ? v.begin[(behind + 1u) * v.buckets] : 0u;
-        const trg_u32 n_here = is_here ? n_now[step & 1u] : 0u;
-        TRG_LOCAL trg_u32 *n_next = &n_now[~step & 1u];
+        const trg_u32 n_here = is_here ? d.count->n_now[step & 1u] : 0u;
+        TRG_LOCAL trg_u32 *n_next = &d.count->n_now[~step & 1u];
         TRG_GLOBAL trg_u32 *swap;
 
 #if defined(__CUDACC__)
-        if (!n_here && (from == to || (par.is_wide && !n_seeds[behind])))
+        if (!n_here && (from == to || (par.is_wide && !d.n_seeds[behind])))
             continue;
-        ht_warp_want(warp, road, now, n_here, station, s);
-#elif HT_VECTORS
-        for (trg_u32 k = 0; k < n_here; k += HT_LINES)
-            ht_want32(&v, &par, road, now + k, n_here - k < HT_LINES ? n_here - k : HT_LINES,
-                      station, &s);
+        ht_warp_follow_on(warp, job.road, now, n_here, station, s, next, n_next);
 #else
-        for (trg_u32 k = TRG_LID; k < n_here; k += TRG_LSIZE)
-            ht_want(v, par, &road[now[k]], station, s);
+        ht_follow_on(job, par, now, n_here, station, s, next, n_next);
 #endif
-        TRG_BARRIER();
-        for (trg_u32 k = TRG_LID; k < n_here; k += TRG_LSIZE)
-            if (ht_take(v, par, &road[now[k]], station))
-                next[TRG_ATOMIC_ADD_LOCAL(n_next, 1u)] = now[k];
-        TRG_BARRIER();
         if (TRG_LID == 0u)
-            n_now[step & 1u] = 0u;
-        for (trg_u32 k = TRG_LID; k < n_here; k += TRG_LSIZE)
-            ht_release(v, &road[now[k]]);
+            d.count->n_now[step & 1u] = 0u;
 #if defined(__CUDACC__)
-        ht_warp_begin_roads(warp, from, to, (struct ht_begun){road, next, &n_roads, n_next});
+        ht_warp_begin_roads(warp, from, to,
+                            (struct ht_begun){job.road, next, &d.count->n_roads, n_next});
 #else
-        ht_begin_roads(v, par, &stations[roi], from, to, behind,
-                       (struct ht_begun){road, next, &n_roads, n_next});
+        ht_begin_roads(v, par, job.stations, from, to, behind,
+                       (struct ht_begun){job.road, next, &d.count->n_roads, n_next});
 #endif
         TRG_BARRIER();
         swap = now;
         now = next;
         next = swap;
     }
-    ht_make_tracks(v, in, par.common, road, n_roads, kept);
+    ht_make_tracks(v, job.in, par.common, job.road, d.count->n_roads, kept);
     TRG_BARRIER();
     if (TRG_LID == 0u)
-        ht_sum_up(&summaries[roi], n_tracks, n_on_tracks, n_roads);
+        ht_sum_up(job.summary, d.count->n_tracks, d.count->n_on_tracks, d.count->n_roads);
+}
+
+#if defined(__CUDACC__)
+#undef TRG_BOUNDS
+#define TRG_BOUNDS __launch_bounds__(HT_FOLLOW_FEW, 7) /* 72 registers */
+/* What a group of so many work-items has in shared memory. */
+#define HT_SHARED(d, most)                             \
+    TRG_SHARED struct ht_desk desks[(most) / HT_WARP]; \
+    TRG_SHARED trg_u32 n_seeds[HT_STATIONS];           \
+    TRG_SHARED struct ht_counters count;               \
+    const struct ht_shared d = {&count, &desks[TRG_LID / HT_WARP], n_seeds}
+#else
+#define HT_SHARED(d, most)               \
+    TRG_SHARED struct ht_counters count; \
+    const struct ht_shared d = {&count}
+#endif
+#define HT_JOB(job)                                                                              \
+    const trg_u32 roi = order[par.first + TRG_GID], first = TRG_BEGIN(data, par.common.in, roi); \
+    TRG_GLOBAL trg_u32 *words = (TRG_GLOBAL trg_u32 *)hits;                                      \
+    const struct ht_job job = {                                                                  \
+        ht_look_at_sorted(hits, tables, par.common, first, roi, stations[roi].buckets),          \
+        hg_input_of(data, par.common.in, roi),                                                   \
+        &stations[roi],                                                                          \
+        words + HT_NOW * par.common.items_room + HT_AT(first),                                   \
+        words + HT_NEXT * par.common.items_room + HT_AT(first),                                  \
+        roads + HT_AT(first),                                                                    \
+        tracks + first / 3u + roi,                                                               \
+        &summaries[roi]}
+
+/* One group an RoI. */
+TRG_KERNEL8(ht_follow, (const trg_u8, data), (const trg_u32, order), (float, hits),
+            (trg_u32, tables), (const struct ht_stations, stations), (struct ht_road, roads),
+            (struct hg_cand, tracks), (struct hg_summary, summaries), (struct ht_par, par))
+{
+    HT_SHARED(d, HT_FOLLOW_FEW);
+    HT_JOB(job);
+
+    ht_follow_roi(job, par, d);
+}
+
+#if defined(__CUDACC__)
+#undef TRG_BOUNDS
+#define TRG_BOUNDS __launch_bounds__(HT_FOLLOW_MAX, 3)
+#endif
+/* The same in larger groups. */
+TRG_KERNEL8(ht_follow_large, (const trg_u8, data), (const trg_u32, order), (float, hits),
+            (trg_u32, tables), (const struct ht_stations, stations), (struct ht_road, roads),
+            (struct hg_cand, tracks), (struct hg_summary, summaries), (struct ht_par, par))
+{
+    HT_SHARED(d, HT_FOLLOW_MAX);
+    HT_JOB(job);
+
+    ht_follow_roi(job, par, d);
 }
 
 /* ---------------------------------------------------------------- the product */

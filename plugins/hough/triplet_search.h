@@ -129,7 +129,7 @@ TRG_FN void ht_use(const struct ht_view v, trg_u32 at)
 }
 
 /* Puts a hit behind the road's last one. */
-TRG_FN void ht_append(const struct ht_view v, struct ht_road *r, trg_u32 at)
+TRG_FN void ht_append(const struct ht_view v, TRG_GLOBAL struct ht_road *r, trg_u32 at)
 {
     struct ht_hit h;
 
@@ -147,37 +147,35 @@ TRG_FN void ht_append(const struct ht_view v, struct ht_road *r, trg_u32 at)
 }
 
 /* Whether hits on stations before this one may belong to it. */
-TRG_FN trg_u32 ht_goes_on(const struct ht_road *r, const struct ht_par par, trg_u32 station)
+TRG_FN trg_u32 ht_goes_on(TRG_GLOBAL const struct ht_road *r, const struct ht_par par,
+                          trg_u32 station)
 {
     const trg_u32 lowest = station << par.station_shift;
 
     return r->n && (r->layer < lowest || r->layer - lowest < par.common.max_gap);
 }
 
-/* A road takes the hits that no road has claimed with a better key.  Returns whether it goes on. */
-TRG_FN trg_u32 ht_take(const struct ht_view v, const struct ht_par par,
-                       TRG_GLOBAL struct ht_road *to, trg_u32 station)
+/* A road takes the hits that no road has claimed with a better key.  Returns whether it has changed
+ * otherwise than ht_store_wish knows. */
+TRG_FN trg_u32 ht_take(const struct ht_view v, TRG_GLOBAL struct ht_road *r)
 {
-    struct ht_road r = *to;
-    const float x = r.x, y = r.y, z = r.z;
-    trg_u32 a = r.near[0], b = r.near[1], is_lost;
+    const float x = r->x, y = r->y, z = r->z;
+    trg_u32 a = r->near[0], b = r->near[1], is_lost;
     float inv;
 
-    if (a == HT_NONE && b == HT_NONE)
-        return ht_goes_on(&r, par, station);
-    if (a != HT_NONE && v.claim[a] != r.key)
+    if (a != HT_NONE && v.claim[a] != r->key)
         a = HT_NONE;
-    if (b != HT_NONE && v.claim[b] != r.key)
+    if (b != HT_NONE && v.claim[b] != r->key)
         b = HT_NONE;
-    if (r.n == 3u && (v.claim[r.first[0]] != r.key || v.claim[r.first[1]] != r.key ||
-                      v.claim[r.first[2]] != r.key))
-        a = b = HT_NONE;
-    is_lost = a != r.near[0] || b != r.near[1];
     if (a == HT_NONE && b == HT_NONE)
-        return ht_goes_on(&r, par, station);
-    if (r.n == 3u)
+        return 0u;
+    if (r->n == 3u && (v.claim[r->first[0]] != r->key || v.claim[r->first[1]] != r->key ||
+                       v.claim[r->first[2]] != r->key))
+        return 0u;
+    is_lost = a != r->near[0] || b != r->near[1];
+    if (r->n == 3u)
         for (trg_u32 k = 0; k < 3u; k++)
-            ht_use(v, r.first[k]);
+            ht_use(v, r->first[k]);
     if (a != HT_NONE && b != HT_NONE && ht_hit_at(v, a).z < ht_hit_at(v, b).z) {
         const trg_u32 lower = a;
 
@@ -185,14 +183,13 @@ TRG_FN trg_u32 ht_take(const struct ht_view v, const struct ht_par par,
         b = lower;
     }
     for (trg_u32 k = 0; k < 2u; k++)
-        ht_append(v, &r, k ? b : a);
-    inv = 1.0f / (z - r.z);
-    r.tx = (x - r.x) * inv;
-    r.ty = (y - r.y) * inv;
+        ht_append(v, r, k ? b : a);
+    inv = 1.0f / (z - r->z);
+    r->tx = (x - r->x) * inv;
+    r->ty = (y - r->y) * inv;
     if (!is_lost)
-        r.near[0] = r.near[1] = HT_NONE;
-    *to = r;
-    return ht_goes_on(&r, par, station);
+        r->near[0] = r->near[1] = HT_NONE;
+    return 1u;
 }
 
 /* Gives up what it has claimed and not got. */

@@ -386,40 +386,99 @@ TRG_FN void ht_warp_nearest(const struct ht_warp w, const struct ht_look look,
     __syncwarp();
 }
 
-/* ht_want, for all n roads in `now`, dealt out to the warps. */
-TRG_FN void ht_warp_want(const struct ht_warp w, TRG_GLOBAL struct ht_road *road,
-                         TRG_GLOBAL const trg_u32 *now, trg_u32 n, trg_u32 station,
+/* The 32 roads of a warp look for hits of a station and claim them; a lane without one has 0. */
+TRG_FN void ht_warp_want(const struct ht_warp w, trg_u32 has, struct ht_road *r, trg_u32 station,
                          const struct ht_station s)
 {
-    const trg_u32 warps = TRG_LSIZE / HT_WARP;
     struct ht_desk *d = w.d;
+    const struct ht_look look = has ? ht_look_from(w.v, w.par, r, station, s) : ht_look_nowhere();
+    const struct ht_part part = ht_warp_join(look.w);
+    const trg_u32 total = __shfl_sync(HT_ALL, part.end, HT_WARP - 1u);
+    struct ht_near near;
+    trg_u64 best0, best1;
+
+    d->best[HT_LANE] = d->best[HT_WARP + HT_LANE] = HT_NOTHING;
+    __syncwarp();
+    for (trg_u32 p = 0u; p < total; p += HT_WARP)
+        ht_warp_nearest(w, look, part, p, total);
+    best0 = d->best[HT_LANE];
+    best1 = d->best[HT_WARP + HT_LANE];
+    near.at0 = best0 != HT_NOTHING ? d->found[HT_LANE] : HT_NONE;
+    near.at1 = best1 != HT_NOTHING ? d->found[HT_WARP + HT_LANE] : HT_NONE;
+    near.off0 = best0 != HT_NOTHING ? trg_as_f32((trg_u32)(best0 >> 32)) : look.most;
+    near.off1 = best1 != HT_NOTHING ? trg_as_f32((trg_u32)(best1 >> 32)) : look.most;
+    if (look.w.n)
+        ht_claim_nearest(w.v, w.par, r, near, look.most);
+    __syncwarp();
+}
+
+/* ht_follow_on of as many roads as the group has work-items, at most: each keeps its own. */
+TRG_FN void ht_warp_follow_few(const struct ht_warp w, struct ht_road *road, const trg_u32 *now,
+                               trg_u32 n, trg_u32 station, const struct ht_station s, trg_u32 *next,
+                               trg_u32 *n_next)
+{
+    const trg_u32 k = TRG_LID / HT_WARP + HT_LANE * (TRG_LSIZE / HT_WARP), has = k < n;
+    const trg_u32 at = now[has ? k : 0u];
+    struct ht_road r = road[at];
+    const trg_u32 n_hits = r.n;
+
+    if (TRG_LID / HT_WARP < n)
+        ht_warp_want(w, has, &r, station, s);
+    TRG_BARRIER();
+    if (has) {
+        if (ht_take(w.v, &r))
+            road[at] = r;
+        else if (r.n != n_hits)
+            road[at].n = r.n;
+        if (ht_goes_on(&r, w.par, station))
+            next[atomicAdd(n_next, 1u)] = at;
+    }
+    TRG_BARRIER();
+    if (has)
+        ht_release(w.v, &r);
+}
+
+/* ht_follow_on, of more. */
+TRG_FN void ht_warp_follow_many(const struct ht_warp w, struct ht_road *road, const trg_u32 *now,
+                                trg_u32 n, trg_u32 station, const struct ht_station s,
+                                trg_u32 *next, trg_u32 *n_next)
+{
+    const trg_u32 warps = TRG_LSIZE / HT_WARP;
 
     for (trg_u32 base = TRG_LID / HT_WARP; base < n; base += TRG_LSIZE) {
         const trg_u32 k = base + HT_LANE * warps, has = k < n;
-        TRG_GLOBAL struct ht_road *to = &road[now[has ? k : base]];
+        struct ht_road *to = &road[now[has ? k : base]];
         struct ht_road r = *to;
-        const struct ht_look look =
-            has ? ht_look_from(w.v, w.par, &r, station, s) : ht_look_nowhere();
-        const struct ht_part part = ht_warp_join(look.w);
-        const trg_u32 total = __shfl_sync(HT_ALL, part.end, HT_WARP - 1u);
-        struct ht_near near;
-        trg_u64 best0, best1;
 
-        d->best[HT_LANE] = d->best[HT_WARP + HT_LANE] = HT_NOTHING;
-        __syncwarp();
-        for (trg_u32 p = 0u; p < total; p += HT_WARP)
-            ht_warp_nearest(w, look, part, p, total);
-        best0 = d->best[HT_LANE];
-        best1 = d->best[HT_WARP + HT_LANE];
-        near.at0 = best0 != HT_NOTHING ? d->found[HT_LANE] : HT_NONE;
-        near.at1 = best1 != HT_NOTHING ? d->found[HT_WARP + HT_LANE] : HT_NONE;
-        near.off0 = best0 != HT_NOTHING ? trg_as_f32((trg_u32)(best0 >> 32)) : look.most;
-        near.off1 = best1 != HT_NOTHING ? trg_as_f32((trg_u32)(best1 >> 32)) : look.most;
-        if (look.w.n)
-            ht_claim_nearest(w.v, w.par, &r, near, look.most);
+        ht_warp_want(w, has, &r, station, s);
         if (has)
             ht_store_wish(to, &r);
-        __syncwarp();
     }
+    TRG_BARRIER();
+    for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE) {
+        const trg_u32 at = now[k];
+        struct ht_road r = road[at];
+
+        if (ht_take(w.v, &r))
+            road[at] = r;
+        if (ht_goes_on(&r, w.par, station))
+            next[atomicAdd(n_next, 1u)] = at;
+    }
+    TRG_BARRIER();
+    for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE)
+        ht_release(w.v, &road[now[k]]);
+}
+
+/* Roads take hits of a station. */
+TRG_FN void ht_warp_follow_on(const struct ht_warp w, struct ht_road *road, const trg_u32 *now,
+                              trg_u32 n, trg_u32 station, const struct ht_station s, trg_u32 *next,
+                              trg_u32 *n_next)
+{
+    if (!n)
+        TRG_BARRIER(); /* stations that were passed over had none */
+    else if (n <= TRG_LSIZE)
+        ht_warp_follow_few(w, road, now, n, station, s, next, n_next);
+    else
+        ht_warp_follow_many(w, road, now, n, station, s, next, n_next);
 }
 #endif
