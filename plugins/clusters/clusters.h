@@ -24,6 +24,7 @@
 #endif
 
 #define CL_GROUP 256u
+#define CL_FEW   3072u       /* nodes of an RoI whose parents are in shared memory in CUDA */
 #define CL_BAD   0xffffffffu /* key of an item that cannot be */
 
 /* Super-pixels: the key is sensor, column, row of the super-pixel, in these bits. */
@@ -45,6 +46,7 @@ struct cl_par { /* of a launch, of either plugin */
     trg_u32 n_rois;
     trg_u32 room; /* items of a batch, at most */
     trg_u32 n_sensors, n_columns, n_rows;
+    trg_u32 with_clusters;         /* somebody reads that product: it is written */
     trg_u32 hint;                  /* the readout says which super-pixels have no neighbours */
     trg_u32 row_bits, column_bits; /* of the key of a single pixel */
     float row_pitch;               /* mm */

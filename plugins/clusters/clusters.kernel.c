@@ -44,7 +44,7 @@ TRG_FN void cl_read_items(TRG_LOCAL trg_u32 *count, TRG_GLOBAL const trg_u16 *se
                           const struct cl_par par)
 {
     TRG_GLOBAL trg_u32 *key = mine + CL_KEY * par.room, *pattern = mine + CL_PATTERN * par.room;
-    trg_u32 disorder = 0u, bad = 0u;
+    trg_u32 disorder = 0u, bad = 0u, touch = 0u;
 
     for (trg_u32 i = TRG_LID; i < n; i += TRG_LSIZE) {
         const trg_u32 w = word[i], here = cl_key(sensor[i], w, par);
@@ -52,12 +52,14 @@ TRG_FN void cl_read_items(TRG_LOCAL trg_u32 *count, TRG_GLOBAL const trg_u16 *se
         key[i] = here;
         pattern[i] = (w & 255u) | (par.hint && w >> 31 ? CL_ALONE : 0u);
         bad += here == CL_BAD;
+        touch += !(par.hint && w >> 31);
         if (i)
             disorder |= here <= cl_key(sensor[i - 1u], word[i - 1u], par);
     }
     if (disorder || bad)
         TRG_ATOMIC_OR_LOCAL(&count[CL_DISORDER], 1u);
     TRG_ATOMIC_ADD_LOCAL(&count[CL_N_BAD], bad);
+    TRG_ATOMIC_ADD_LOCAL(&count[CL_N_TOUCH], touch);
 }
 #endif
 
@@ -155,21 +157,32 @@ TRG_FN struct cl_sums cl_sums_at(const struct cl_view v, trg_u32 i, trg_u32 k)
     return s;
 }
 
-/* The clusters of the RoI, of which there are `base` before. */
+/* The clusters of the RoI, of which there are `base` before.  Few sets are first of a cluster, and
+ * items have one or two: they are listed behind the scratch memory, so that neighbours write one
+ * each. */
 TRG_GROUP_FN void cl_write_hits(TRG_LOCAL trg_u32 *scratch, const struct cl_view v, trg_u32 base,
                                 TRG_GLOBAL const struct cl_sensor *sensors,
                                 TRG_GLOBAL const float *centres, TRG_GLOBAL trg_u8 *hits,
                                 TRG_GLOBAL trg_u8 *clusters, const struct cl_par par)
 {
+    TRG_LOCAL trg_u32 *list = scratch + TRG_GROUP_SCRATCH;
+
     for (trg_u32 from = 0u; from < v.n; from += TRG_LSIZE) {
         const trg_u32 i = from + TRG_LID, roots = i < v.n ? cl_roots(v, i) : 0u;
         trg_u32 all;
-        const trg_u32 place = base + trg_group_scan(scratch, trg_popcount(roots), &all);
+        const trg_u32 place = trg_group_scan(scratch, trg_popcount(roots), &all);
 
-        for (trg_u32 k = 0u; k < CL_NODES; k++)
-            if (roots >> k & 1u)
-                cl_write_hit(cl_sums_at(v, i, k), CL_SENSOR_OF(v.key[i]), place + (k & roots),
-                             sensors, centres, hits, clusters, par);
+        if (roots & 1u)
+            list[place] = i << 1;
+        if (roots & 2u)
+            list[place + (roots & 1u)] = i << 1 | 1u;
+        TRG_BARRIER();
+        for (trg_u32 k = TRG_LID; k < all; k += TRG_LSIZE) {
+            const trg_u32 item = list[k] >> 1;
+
+            cl_write_hit(cl_sums_at(v, item, list[k] & 1u), CL_SENSOR_OF(v.key[item]), base + k,
+                         sensors, centres, hits, clusters, par);
+        }
         base += all;
     }
 }
@@ -180,8 +193,11 @@ TRG_KERNEL8(cl_superpixels, (const trg_u8, data), (const struct cl_sensor, senso
             (struct cl_summary, summaries), (trg_u8, hits), (trg_u8, clusters),
             (struct cl_par, par))
 {
-    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
+    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH + CL_NODES * CL_GROUP];
     TRG_SHARED trg_u32 count[CL_COUNTS];
+#if defined(__CUDACC__)
+    TRG_SHARED trg_u32 parents[CL_FEW];
+#endif
     const trg_u32 roi = cl_next_roi(count, state);
     const trg_u32 begin = TRG_BEGIN(data, par.in, roi), n = TRG_END(data, par.in, roi) - begin;
     TRG_GLOBAL const trg_u32 *word = TRG_BANKS_WORD(data, par.in) + begin;
@@ -205,6 +221,10 @@ TRG_KERNEL8(cl_superpixels, (const trg_u8, data), (const struct cl_sensor, senso
     v.slot = mine + CL_SLOT * par.room;
     /* nodes have two words an item */
     v.parent = mine + CL_PARENT * par.room + at;
+#if defined(__CUDACC__)
+    if (CL_NODES * count[CL_N_TOUCH] <= CL_FEW) /* no fewer than will be listed */
+        v.parent = parents;
+#endif
     v.sum = mine + CL_SUM * par.room + at;
     v.stride = 2u * par.room;
     v.n_listed = cl_list_items(scratch, count, v);

@@ -31,6 +31,8 @@ TRG_FN void cl_write_place(const struct cl_place p, const struct cl_sensor s,
     TRG_HITS_Y_OUT(hits, par.hits)[p.at] = s.column[1] * p.a + s.row[1] * p.b + s.corner[1];
     TRG_HITS_Z_OUT(hits, par.hits)[p.at] = s.column[2] * p.a + s.row[2] * p.b + s.corner[2];
     TRG_HITS_LAYER_OUT(hits, par.hits)[p.at] = (trg_u16)s.layer;
+    if (!par.with_clusters)
+        return;
     TRG_CLUSTERS_N_COLUMNS_OUT(clusters, par.clusters)[p.at] = (trg_u16)p.columns;
     TRG_CLUSTERS_N_ROWS_OUT(clusters, par.clusters)[p.at] = (trg_u16)p.rows;
     TRG_CLUSTERS_VAR_X_OUT(clusters, par.clusters)

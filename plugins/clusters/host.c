@@ -218,6 +218,7 @@ int cl_device_output(struct trg_algo *a, uint32_t slot, uint32_t k, struct trg_i
 {
     if (k >= CL_PRODUCTS)
         return -EINVAL;
+    a->is_taken |= k == CL_CLUSTERS;
     *ret = (struct trg_input){
         .collection = a->product[k], .span = a->out[k].span, .dev = a->slot[slot].out[k]};
     return 0;
@@ -239,6 +240,7 @@ int cl_submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q
 
     par.in = in.span;
     par.n_rois = b->n_rois;
+    par.with_clusters = a->is_taken || block_is_wanted(b, CL_CLUSTERS);
     if (l.result == 0)
         l.result = align(a, b, q);
     for (uint32_t k = 0; k < CL_PRODUCTS; k++)

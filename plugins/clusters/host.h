@@ -46,6 +46,7 @@ struct trg_algo {
     struct buffers buffers;
     struct cl_slot slot[TRG_SLOTS_MAX];
     uint32_t hits_per_item; /* at most */
+    bool is_taken;          /* CL_CLUSTERS, by another plugin on the device */
 };
 
 struct cl_setup {

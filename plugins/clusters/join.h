@@ -66,7 +66,7 @@ TRG_FN trg_u32 cl_seek(TRG_GLOBAL const trg_u32 *key, trg_u32 from, trg_u32 n, t
 
 /* ---------------------------------------------------------------- places in the batch */
 
-enum cl_count { CL_N_CLUSTERS, CL_N_PIXELS, CL_N_BAD, CL_DISORDER, CL_ROI, CL_COUNTS };
+enum cl_count { CL_N_CLUSTERS, CL_N_PIXELS, CL_N_BAD, CL_N_TOUCH, CL_DISORDER, CL_ROI, CL_COUNTS };
 
 /* The RoI that this group works on, with all counts 0: RoIs are dealt out in their order, so that
  * whoever waits for an RoI before its own waits for a group that runs.  `count`: shared memory. */
@@ -93,8 +93,14 @@ TRG_FN trg_u32 cl_wait(TRG_GLOBAL trg_u32 *word)
 {
     trg_u32 n = 0u;
 
+#if defined(__CUDACC__)
+    /* reads, with pauses: hundreds of groups wait at a time, and others need the second cache */
+    while ((n = *(volatile trg_u32 *)word) == 0u)
+        __nanosleep(200);
+#else
     while (n == 0u)
         n = TRG_ATOMIC_OR_GLOBAL(word, 0u);
+#endif
     return n - 1u;
 }
 

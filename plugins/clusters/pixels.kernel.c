@@ -184,6 +184,8 @@ TRG_FN void px_write_hit(const struct px_view v, trg_u32 i, trg_u32 at,
     p.b = ((float)row + 0.5f + part_row) * par.row_pitch;
     cl_write_place(p, sensors[v.key[i] >> (par.column_bits + par.row_bits)], hits, clusters, par);
     TRG_HITS_ID_OUT(hits, par.hits)[at] = at - v.base;
+    if (!par.with_clusters)
+        return;
     TRG_CLUSTERS_SIZE_OUT(clusters, par.clusters)[at] = (trg_u16)(size < 65535u ? size : 65535u);
     TRG_CLUSTERS_CHARGE_OUT(clusters, par.clusters)[at] = charge;
 }

@@ -30,6 +30,8 @@ TRG_FN void cl_write_hit(const struct cl_sums sums, trg_u32 sensor, trg_u32 at,
     p.b = ((float)row + 0.5f + (float)(sum_row - row * n) / size) * par.row_pitch;
     cl_write_place(p, sensors[sensor], hits, clusters, par);
     TRG_HITS_ID_OUT(hits, par.hits)[at] = 1u << 31 | sensor << 18 | column << 8 | row;
+    if (!par.with_clusters)
+        return;
     TRG_CLUSTERS_SIZE_OUT(clusters, par.clusters)[at] = (trg_u16)cl_at_most(n, 65535u);
     TRG_CLUSTERS_CHARGE_OUT(clusters, par.clusters)[at] = 0u;
 }

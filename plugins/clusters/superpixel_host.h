@@ -300,6 +300,8 @@ static inline void cl_write_places16(const struct cl_output *o, const struct cl_
     }
     cl_store_short16(TRG_HITS_LAYER_OUT(o->hits, o->par->hits) + at, lanes,
                      _mm512_castps_si512(cl_of_sensor16(o, sensor, CL_SENSOR_WORD(layer))));
+    if (!o->par->with_clusters)
+        return;
     cl_store_short16(TRG_CLUSTERS_N_COLUMNS_OUT(o->clusters, o->par->clusters) + at, lanes,
                      p->columns);
     cl_store_short16(TRG_CLUSTERS_N_ROWS_OUT(o->clusters, o->par->clusters) + at, lanes, p->rows);
@@ -344,6 +346,8 @@ static inline void cl_write_hits16(const struct cl_output *o, const struct cl_re
         TRG_HITS_ID_OUT(o->hits, o->par->hits) + at, lanes,
         _mm512_or_si512(_mm512_or_si512(cl_words16(1u << 31), _mm512_slli_epi32(p.sensor, 18)),
                         _mm512_or_si512(_mm512_slli_epi32(column, 8), row)));
+    if (!o->par->with_clusters)
+        return;
     cl_store_short16(TRG_CLUSTERS_SIZE_OUT(o->clusters, o->par->clusters) + at, lanes,
                      _mm512_min_epu32(n, cl_words16(65535u)));
     _mm512_mask_storeu_epi32(TRG_CLUSTERS_CHARGE_OUT(o->clusters, o->par->clusters) + at, lanes,
