@@ -40,9 +40,12 @@ static inline trg_u32 vx_host_maxima(const trg_u32 *s, trg_u32 least)
 }
 
 /* `s` has VX_MARGIN places on both sides. */
-static inline void vx_find_peaks(const trg_u32 *h, trg_u32 n, struct vx_par par, trg_u32 *s,
-                                 trg_u32 *is_peak)
+static inline void vx_find_peaks(const trg_u32 *h, struct vx_entries e, struct vx_grid g,
+                                 struct vx_par par, trg_u32 *s, trg_u32 *is_peak)
 {
+    const trg_u32 n = g.n_bins;
+
+    (void)e;
     memset(s - VX_MARGIN, 0, VX_MARGIN * sizeof *s);
     memset(s + n, 0, VX_MARGIN * sizeof *s);
     vx_host_smooth(h, n, par.smooth, s);

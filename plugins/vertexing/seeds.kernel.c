@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Seeds of primary vertices: peaks of the histogram, or clusters of tracks merged pair by pair. */
+#include "bins.h"
 #include "geometry.h"
 #include "trigd/common/group.h"
 
@@ -93,24 +94,37 @@ TRG_FN trg_u32 vx_is_peak(TRG_LOCAL const trg_u32 *s, trg_u32 n, trg_u32 b, floa
 #if defined(__OPENCL_VERSION__) || defined(__CUDACC__)
 #define VX_MARGIN 0u
 
-/* A bin and its neighbours, the middle weighing most. */
-TRG_FN trg_u32 vx_smooth(TRG_GLOBAL const trg_u32 *h, trg_u32 n, trg_u32 b, trg_u32 reach)
+/* Adds an entry to the smoothed histogram: to its own bin most, to others by their distance. */
+TRG_FN void vx_add_tent(TRG_LOCAL trg_u32 *s, trg_u32 n, trg_u32 b, trg_u32 weight, trg_u32 reach)
 {
-    trg_u32 sum = (reach + 1u) * h[b];
+    const trg_u32 low = b < reach ? 0u : b - reach, high = b + reach < n ? b + reach : n - 1u;
 
-    for (trg_u32 k = 1u; k <= reach; k++) {
-        sum += b >= k ? (reach + 1u - k) * h[b - k] : 0u;
-        sum += b + k < n ? (reach + 1u - k) * h[b + k] : 0u;
+    for (trg_u32 k = low; k <= high; k++)
+        TRG_ATOMIC_ADD_LOCAL(&s[k], weight * (reach + 1u - (k < b ? b - k : k - b)));
+}
+
+/* The smoothed histogram: entries are fewer than bins. */
+TRG_GROUP_FN void vx_smooth_all(struct vx_entries e, struct vx_grid g, trg_u32 reach,
+                                TRG_LOCAL trg_u32 *s)
+{
+    for (trg_u32 b = TRG_LID; b < g.n_bins; b += TRG_LSIZE)
+        s[b] = 0u;
+    TRG_BARRIER();
+    for (trg_u32 i = TRG_LID; i < e.n; i += TRG_LSIZE) {
+        const trg_u32 b = vx_bin(g, e.z[i]);
+
+        if (b < g.n_bins)
+            vx_add_tent(s, g.n_bins, b, e.weighted ? e.weights[i] : 1u, reach);
     }
-    return sum;
 }
 
 /* Smooths n bins to `s` and sets the bits of those that are peaks. */
-TRG_GROUP_FN void vx_find_peaks(TRG_GLOBAL const trg_u32 *h, trg_u32 n, struct vx_par par,
-                                TRG_LOCAL trg_u32 *s, TRG_LOCAL trg_u32 *is_peak)
+TRG_GROUP_FN void vx_find_peaks(TRG_GLOBAL const trg_u32 *h, struct vx_entries e, struct vx_grid g,
+                                struct vx_par par, TRG_LOCAL trg_u32 *s, TRG_LOCAL trg_u32 *is_peak)
 {
-    for (trg_u32 b = TRG_LID; b < n; b += TRG_LSIZE)
-        s[b] = vx_smooth(h, n, b, par.smooth);
+    const trg_u32 n = g.n_bins;
+
+    vx_smooth_all(e, g, par.smooth, s);
     for (trg_u32 w = TRG_LID; w * 32u < n; w += TRG_LSIZE)
         is_peak[w] = 0u;
     TRG_BARRIER();
@@ -168,14 +182,14 @@ TRG_FN void vx_list_highest(struct vx_desk d, trg_u32 n, trg_u32 room)
 }
 
 /* The smoothed histogram's peaks, in order of z; if there is no room for all, the highest. */
-TRG_GROUP_FN void vx_seed(struct vx_desk d, TRG_GLOBAL const trg_u32 *h, const struct vx_grid g,
-                          TRG_GLOBAL struct vx_vertex *out, trg_u32 room,
+TRG_GROUP_FN void vx_seed(struct vx_desk d, TRG_GLOBAL const trg_u32 *h, struct vx_entries e,
+                          const struct vx_grid g, TRG_GLOBAL struct vx_vertex *out, trg_u32 room,
                           TRG_GLOBAL struct vx_counts *counts, struct vx_par par)
 {
     TRG_LOCAL trg_u32 *s = d.heights + VX_MARGIN;
     trg_u32 all, n;
 
-    vx_find_peaks(h, g.n_bins, par, s, d.is_peak);
+    vx_find_peaks(h, e, g, par, s, d.is_peak);
     TRG_BARRIER();
     all = vx_list_peaks(d, g.n_bins, room);
     n = all < room ? all : room;
@@ -194,27 +208,31 @@ TRG_GROUP_FN void vx_seed(struct vx_desk d, TRG_GLOBAL const trg_u32 *h, const s
 }
 
 /* One group an RoI: seeds from a histogram of as many bins as there may be. */
-TRG_KERNEL5(vx_seed_peaks, (const trg_u8, data), (const trg_u32, bins),
-            (const struct vx_grid, grids), (struct vx_vertex, seeds), (struct vx_counts, counts),
-            (struct vx_par, par))
+TRG_KERNEL7(vx_seed_peaks, (const trg_u8, data), (const float, entry_z), (const trg_u32, weights),
+            (const trg_u32, bins), (const struct vx_grid, grids), (struct vx_vertex, seeds),
+            (struct vx_counts, counts), (struct vx_par, par))
 {
     VX_DESK(d, VX_BINS_MAX);
     const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID);
+    const trg_u32 n = TRG_END(data, par.in, TRG_GID) - first;
+    const struct vx_entries e = {entry_z + first, weights + first, par.weighted, n};
 
-    vx_seed(d, bins + TRG_GID * par.bins_room, grids[TRG_GID], seeds + vx_place(first, TRG_GID),
-            vx_room(TRG_END(data, par.in, TRG_GID) - first, par.max_pv), &counts[TRG_GID], par);
+    vx_seed(d, bins + TRG_GID * par.bins_room, e, grids[TRG_GID], seeds + vx_place(first, TRG_GID),
+            vx_room(n, par.max_pv), &counts[TRG_GID], par);
 }
 
 /* The same where there are few: more groups fit on a device. */
-TRG_KERNEL5(vx_seed_peaks_few, (const trg_u8, data), (const trg_u32, bins),
-            (const struct vx_grid, grids), (struct vx_vertex, seeds), (struct vx_counts, counts),
-            (struct vx_par, par))
+TRG_KERNEL7(vx_seed_peaks_few, (const trg_u8, data), (const float, entry_z),
+            (const trg_u32, weights), (const trg_u32, bins), (const struct vx_grid, grids),
+            (struct vx_vertex, seeds), (struct vx_counts, counts), (struct vx_par, par))
 {
     VX_DESK(d, VX_BINS_FEW);
     const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID);
+    const trg_u32 n = TRG_END(data, par.in, TRG_GID) - first;
+    const struct vx_entries e = {entry_z + first, weights + first, par.weighted, n};
 
-    vx_seed(d, bins + TRG_GID * par.bins_room, grids[TRG_GID], seeds + vx_place(first, TRG_GID),
-            vx_room(TRG_END(data, par.in, TRG_GID) - first, par.max_pv), &counts[TRG_GID], par);
+    vx_seed(d, bins + TRG_GID * par.bins_room, e, grids[TRG_GID], seeds + vx_place(first, TRG_GID),
+            vx_room(n, par.max_pv), &counts[TRG_GID], par);
 }
 
 /* ---------------------------------------------------------------- pairwise seeding */

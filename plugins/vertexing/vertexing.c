@@ -199,7 +199,8 @@ static void find_primaries(struct run *b)
     struct vx_par par = b->par;
 
     if (b->a->config->seeding == VX_METHOD_PEAKS)
-        LAUNCH(&b->l, b->a->peaks, n, GROUP, par, b->data, s->bins, s->grids, s->seeds, s->counts);
+        LAUNCH(&b->l, b->a->peaks, n, GROUP, par, b->data, s->entry_z, s->entry_weight, s->bins,
+               s->grids, s->seeds, s->counts);
     else
         LAUNCH(&b->l, b->a->pairs, n, GROUP, par, b->data, s->entry_z, s->grids, s->seeds,
                s->counts);
@@ -232,11 +233,13 @@ static void find_secondaries(struct run *b)
 {
     const struct vx_slot *s = b->s;
     const uint32_t n = b->par.n_rois;
+    struct vx_par par = b->par;
 
-    LAUNCH(&b->l, b->a->components, n, GROUP, b->par, b->data, s->matrix, s->labels, s->svs,
+    LAUNCH(&b->l, b->a->components, n, GROUP, par, b->data, s->matrix, s->labels, s->svs,
            s->counts);
-    LAUNCH(&b->l, b->a->fit_secondary, n * b->par.fit_parts, VX_FIT_GROUP, b->par, b->data,
-           s->tracks, s->selected, s->labels, s->pv_of, s->seeds, s->svs, s->counts);
+    par.fit_parts = (par.fit_parts + 3) / 4; /* components are fewer than seeds */
+    LAUNCH(&b->l, b->a->fit_secondary, n * par.fit_parts, VX_FIT_GROUP, par, b->data, s->tracks,
+           s->selected, s->labels, s->pv_of, s->seeds, s->svs, s->counts);
 }
 
 /* Most RoIs have few vertices, however many tracks there is room for: see read_the_rest. */
