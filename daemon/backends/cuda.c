@@ -197,7 +197,7 @@ static void module_free(struct trg_module *m)
  * the driver takes what suits each kernel best, and they wait for each other.  Kernels with little
  * shared memory want the same here.  One with more, and chips with less, are left to the driver. */
 #define SHARED_PERCENT 44                  /* 100 KiB on sm_90 */
-#define SHARED_LITTLE  ((size_t)20 * 1024) /* bytes of a group */
+#define SHARED_LITTLE  ((size_t)24 * 1024) /* bytes of a group */
 #define SHARED_CHIP    ((size_t)160 * 1024)
 
 static int divide_memory(struct trg_device *d, const struct trg_kernel *k, size_t group_bytes)
