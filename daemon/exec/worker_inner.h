@@ -20,8 +20,8 @@ struct worker_lane { /* one runner */
     uint32_t ends;           /* of the process while it was opened, in a row */
     uint32_t pause_ms;       /* the last one before it was tried again */
     uint64_t again_ns;       /* when it is tried again */
-    uint64_t opened_ns;      /* the last time, */
-    uint64_t batches_before; /* and what it was through with then */
+    uint64_t opened_ns;      /* the last time */
+    uint64_t batches_before; /* that it had finished by then */
     struct runner *runner;   /* of threads */
     struct runner_shard shard[SHARDS_MAX]; /* the same */
 };

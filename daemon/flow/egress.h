@@ -27,7 +27,7 @@ void egress_batch(struct egress *e, const struct stats_lane *lane, const struct 
 /* An RoI is decided now: marks it late when it is past a limit or its deadline.  Before it enters
  * the books. */
 void egress_time(struct egress *e, struct roi *r);
-/* Takes a decided RoI, of which egress_time was told last.  Its decision leaves with the next
+/* Takes a decided RoI for which egress_time was called last.  Its decision leaves with the next
  * flush. */
 void egress_roi(struct egress *e, struct engine *engine, uint32_t roi);
 /* Takes an RoI that is refused: its asker is answered an Error at once, and no decision. */
