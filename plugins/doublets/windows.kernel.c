@@ -12,6 +12,7 @@
 #include "doublets.h"
 #include "insert.h"
 #include "trigd/common/group.h"
+#include "trigd/common/portions.h"
 #include "trigd/kernel.h"
 
 /* The bin of an angle: no angle is in a lower bin than a smaller one. */
@@ -241,20 +242,6 @@ TRG_FN trg_u32 dbw_open(const struct dbw_view v, const struct dbt_par *par,
     return g.all[to];
 }
 
-/* Whose portion number i is: the last of n windows whose portions begin at or before i. */
-TRG_FN trg_u32 dbw_whose(TRG_LOCAL const trg_u32 *begin, trg_u32 n, trg_u32 i)
-{
-    trg_u32 at = 0u;
-
-    while (n > 1u) {
-        const trg_u32 step = n / 2u;
-
-        at += begin[at + step] <= i ? step : 0u;
-        n -= step;
-    }
-    return at;
-}
-
 /* Every gang-th of the hits from number c on to number `end` of window k, which is that of hit
  * `own` of the tile, is held against the cuts. */
 TRG_FN void dbw_search(const struct dbw_view v, const struct dbt_par *par, const struct dbw_group g,
@@ -314,7 +301,8 @@ TRG_GROUP_FN void dbw_search_tile(const struct dbw_view v, const struct dbt_par 
         g.begin[TRG_LID] = before;
         TRG_BARRIER();
         for (trg_u32 i = TRG_LID / g.gang; i < total; i += TRG_LSIZE / g.gang) {
-            const trg_u32 k = dbw_whose(g.begin, TRG_LSIZE, i), from = (i - g.begin[k]) * most;
+            const trg_u32 k = trg_portion_owner(g.begin, TRG_LSIZE, i),
+                          from = (i - g.begin[k]) * most;
             const trg_u32 end = g.all[k] - from < most ? g.all[k] : from + most;
 
             dbw_search(v, par, g, (w + k) % par->tile, k, from + TRG_LID % g.gang, end);

@@ -8,6 +8,7 @@
 #include "follow.h"
 #include "scan.h"
 #include "trigd/common/group.h"
+#include "trigd/common/portions.h"
 
 /* What a group knows of its doublets. */
 struct pa_tile {
@@ -119,7 +120,7 @@ TRG_KERNEL1(pa_links_count, (trg_u32, work), (struct pa_par, par))
         begin[TRG_LID] = trg_group_scan(scratch, (all + par.portion - 1u) / par.portion, &total);
         TRG_BARRIER();
         for (trg_u32 i = TRG_LID; i < total; i += TRG_LSIZE) {
-            const trg_u32 k = pa_whose(begin, TRG_LSIZE, i);
+            const trg_u32 k = trg_portion_owner(begin, TRG_LSIZE, i);
 
             pa_count_links(work, &par, tile + k, i - begin[k], k, t);
         }

@@ -15,6 +15,7 @@
 #include "follow.h"
 #include "scan.h"
 #include "trigd/common/group.h"
+#include "trigd/common/portions.h"
 
 /* Paths below doublet d at a level, from the level below. */
 TRG_FN trg_u32 pa_sum_links(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par, trg_u32 level,
@@ -95,7 +96,7 @@ TRG_KERNEL1(pa_tally_unkept, (trg_u32, work), (struct pa_par, par))
         low[TRG_LID] = high[TRG_LID] = 0u;
         TRG_BARRIER();
         for (trg_u32 i = TRG_LID; i < total; i += TRG_LSIZE) {
-            const trg_u32 k = pa_whose(begin, TRG_LSIZE, i);
+            const trg_u32 k = trg_portion_owner(begin, TRG_LSIZE, i);
             const trg_u64 sum = pa_sum_portion(work, &par, par.level, tile + k, i - begin[k]);
             const trg_u32 add = (trg_u32)sum, was = TRG_ATOMIC_ADD_LOCAL(&low[k], add);
 

@@ -26,20 +26,6 @@ TRG_GROUP_FN trg_u64 pa_group_sum(TRG_LOCAL trg_u64 *buffer, trg_u64 mine, trg_u
     return before;
 }
 
-/* Whose portion number i is: the last of n work-items whose portions begin at or before i. */
-TRG_FN trg_u32 pa_whose(TRG_LOCAL const trg_u32 *begin, trg_u32 n, trg_u32 i)
-{
-    trg_u32 at = 0u;
-
-    while (n > 1u) {
-        const trg_u32 step = n / 2u;
-
-        at += begin[at + step] <= i ? step : 0u;
-        n -= step;
-    }
-    return at;
-}
-
 /* How many listed doublets come before doublet d; see pa_list. */
 TRG_FN trg_u32 pa_listed_before(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par, trg_u32 d)
 {
