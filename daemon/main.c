@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/audit.h"
+#include "base/child.h"
 #include "base/signals.h"
 #include "config/command_line.h"
 #include "config/config_scratch.h"
@@ -166,10 +167,17 @@ static int serve(const struct config *c, const char *path)
 }
 
 /* A process of the daemon's own, which writes to the same stderr. */
-static int serve_daemon(int (*run)(void))
+static int serve_daemon(const char *mode, int (*run)(void))
 {
     int r;
 
+    if (!child_is()) {
+        fprintf(stderr,
+                "trigd: only trigd itself starts trigd %s; trigd --help lists what you can "
+                "start\n",
+                mode);
+        return EXIT_USAGE;
+    }
     logsink_start();
     r = run();
     logsink_stop(LOG_MS);
@@ -178,16 +186,18 @@ static int serve_daemon(int (*run)(void))
 
 int main(int argc, char **argv)
 {
+    static const struct {
+        const char *mode;
+        int (*run)(void);
+    } modes[] = {
+        {"--worker", worker_main}, {"--inspector", inspector_main}, {"--nvml", gpu_reader_main}};
     struct options o = {0};
     struct config *c;
     int r;
 
-    if (argc == 2 && !strcmp(argv[1], "--worker")) /* started by a daemon, never by hand */
-        return serve_daemon(worker_main);
-    if (argc == 2 && !strcmp(argv[1], "--inspector")) /* likewise */
-        return serve_daemon(inspector_main);
-    if (argc == 2 && !strcmp(argv[1], "--nvml")) /* likewise */
-        return serve_daemon(gpu_reader_main);
+    for (size_t i = 0; argc == 2 && i < sizeof modes / sizeof modes[0]; i++)
+        if (!strcmp(argv[1], modes[i].mode))
+            return serve_daemon(argv[1], modes[i].run);
     r = parse(argc, argv, &o);
     if (r >= 0)
         return r;

@@ -19,6 +19,14 @@
 
 extern char **environ;
 
+bool child_is(void)
+{
+    socklen_t bytes = sizeof(int);
+    int type = 0;
+
+    return !getsockopt(CHILD_SOCKET, SOL_SOCKET, SO_TYPE, &type, &bytes) && type == SOCK_SEQPACKET;
+}
+
 void child_enter(void)
 {
     signal(SIGPIPE, SIG_IGN);

@@ -6,6 +6,7 @@
  */
 #ifndef TRIGD_CHILD_H
 #define TRIGD_CHILD_H
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -17,6 +18,8 @@ struct child {
     int socket; /* the parent's end */
 };
 
+/* Whether this process is such a child, by its socket: nobody gives `trigd MODE` one by hand. */
+bool child_is(void);
 /* In the child, first of all: it is killed when the thread that started it ends, so that one that
  * is stopped does not outlive its daemon; SIGPIPE is ignored. */
 void child_enter(void);

@@ -67,6 +67,13 @@ class Manual(unittest.TestCase):
                                   check=True)
             self.assertEqual(done.stderr, b"", page)
 
+    def test_internal_modes_are_refused_by_hand(self):
+        for program, modes in INTERNAL.items():
+            for mode in modes:
+                done = subprocess.run([f"{BUILD}/bin/{program}", f"--{mode}"], stderr=subprocess.PIPE, encoding="utf-8", check=False)
+                self.assertEqual(done.returncode, 2, mode)
+                self.assertRegex(done.stderr, rf"^{program}: only {program} itself starts .*--{mode};.*\n$")
+
     def test_the_keys_have_a_page(self):
         keys = set(re.findall(r"(?m)^\| `([a-z_.\[\]]+)`", run(f"{BUILD}/bin/trigd", "--keys")))
         page = read(f"{self.made}/man5/trigd.yaml.5").replace("\\-", "-")
