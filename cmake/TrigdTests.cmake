@@ -32,6 +32,16 @@ function(trg_device_test name)
     endforeach()
 endfunction()
 
+# trg_shards_test(NAME)
+# The test NAME of a daemon once more with its clients in three shards: NAME.shards. The thread sanitizer has NAME.shards only, whose
+# threads include those of one shard; the other sanitizers, to which a further thread is nothing new, have NAME only (and e2e.shards).
+function(trg_shards_test name)
+    string(REPLACE "." "_" target "test_${name}")
+    trg_run(${name}.shards ${target} TIMEOUT 180 LABELS e2e three_shards ARGS)
+    set_property(TEST ${name}.shards APPEND PROPERTY ENVIRONMENT TRIGD_TEST_SHARDS=3)
+    set_property(TEST ${name} APPEND PROPERTY LABELS one_shard)
+endfunction()
+
 # trg_isa_tests(NAME)
 # The test NAME on the CPU once more for each level of the instruction set but the best: NAME.cpu-LEVEL.
 function(trg_isa_tests name)
