@@ -104,12 +104,13 @@ static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
 static int open_slot_triplet(struct trg_algo *a, struct trg_device *d, struct slot *s)
 {
     const size_t n = a->limits.max_rois, items = a->par[0].items_room;
+    const size_t roads = a->device.is_host ? 2 : 1; /* a hit: see triplet_roads_host.h */
     const struct buffer_wish list[] = {
         {TRG_MEM_DEVICE, n * 4, &s->order},
         {TRG_MEM_DEVICE, HT_COLUMNS * items * 4, &s->hits},
         {TRG_MEM_DEVICE, (2 * items + n * HT_TABLE) * 4, &s->tables},
         {TRG_MEM_DEVICE, n * sizeof(struct ht_stations), &s->stations},
-        {TRG_MEM_DEVICE, items * sizeof(struct ht_road), &s->roads},
+        {TRG_MEM_DEVICE, roads * items * sizeof(struct ht_road), &s->roads},
     };
 
     return buffers_new(&a->buffers, d, list, sizeof list / sizeof *list);

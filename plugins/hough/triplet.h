@@ -73,7 +73,7 @@ enum ht_column {       /* of `hits`: items_room words each */
                  HT_NOW,  /* roads that are followed; in the end: tracks in the order of their first
                              hits */
                  HT_NEXT, /* the same behind the station; in the end: where their doublets begin */
-                 HT_TAKEN,  /* by number in the RoI: whether a track has it */
+                 HT_TAKEN,  /* by number in the RoI, or see ht_taken_at: whether a track has it */
                  HT_HEAD,   /* by number in the RoI: of the track that begins with it the number <<
                                HT_LENGTH_BITS | hits; 0: none does */
                  HT_SECOND, /* in CUDA, the best triplet when the wide pass began: its second hit,

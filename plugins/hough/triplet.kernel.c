@@ -15,6 +15,7 @@
  * One group an RoI; groups begin with the largest one, so that a batch does not wait for it. */
 #include "triplet_search.h"
 #include "triplet_sort.h"
+#include "triplet_tracks.h"
 #include "write.h"
 #if defined(__CUDACC__)
 #include "triplet_warp.h"
@@ -22,8 +23,8 @@
 #if HT_VECTORS
 #include "filter_host.h"
 #include "triplet_pairs_host.h"
-#include "triplet_roads_host.h"
 #include "triplet_sort_host.h"
+#include "triplet_tracks_host.h"
 #endif
 
 /* Where an RoI of n hits stands, in steps of HT_SIZE_STEP hits: the larger, the lower. */
@@ -191,77 +192,7 @@ TRG_KERNEL5(ht_rest, (const trg_u8, data), (const trg_u32, order), (float, hits)
 
 /* ---------------------------------------------------------------- roads to tracks */
 
-TRG_FN struct hg_point ht_point(const struct hg_input in, const struct hg_par par,
-                                const struct ht_view v, trg_u32 at)
-{
-    return hg_point_at(in, par, in.first + ht_item(v, at));
-}
-
-/* A road of three free hits claims them if they are a track; the better, the lower
- * its key. */
-TRG_FN void ht_apply(const struct ht_view v, const struct hg_input in, const struct hg_par par,
-                     TRG_GLOBAL struct ht_road *to)
-{
-    const struct ht_road r = *to;
-    const struct hg_point a = ht_point(in, par, v, r.first[2]),
-                          b = ht_point(in, par, v, r.first[1]);
-    const struct hg_point c = ht_point(in, par, v, r.first[0]);
-    trg_u32 key;
-
-    if (ht_is_robbed(v, &r) || !hg_are_track(par, a, b, c) || hg_is_chance3(in, par, a, b, c)) {
-        to->n = 0u;
-        return;
-    }
-    key = (trg_u32)(hg_chi2_of(par, a, b, c) / par.chi2_3_max * 2047.0f) << HT_ITEM_BITS | r.item;
-    to->key = key;
-    for (trg_u32 k = 0; k < 3u; k++)
-        HT_MIN(&v.claim[r.first[k]], key);
-}
-
-/* Ends a road of four hits that are on it by chance, and sets them free. */
-TRG_FN void ht_end_chance(const struct ht_view v, const struct hg_input in, const struct hg_par par,
-                          TRG_GLOBAL struct ht_road *r)
-{
-    if (!hg_is_chance4(in, par, ht_point(in, par, v, r->last), ht_point(in, par, v, r->first[2]),
-                       ht_point(in, par, v, r->first[1]), ht_point(in, par, v, r->first[0])))
-        return;
-    r->n = 0u;
-    v.taken[ht_item(v, r->last)] = 0u;
-    for (trg_u32 k = 0; k < 3u; k++)
-        v.taken[ht_item(v, r->first[k])] = 0u;
-}
-
-TRG_FN trg_u32 ht_is_track(const struct ht_view v, const struct hg_par par,
-                           TRG_GLOBAL const struct ht_road *r)
-{
-    return r->n >= par.min_hits &&
-           (r->n > 3u || (v.claim[r->first[0]] == r->key && v.claim[r->first[1]] == r->key &&
-                          v.claim[r->first[2]] == r->key));
-}
-
-/* Keeps a road as a track of this number, its hits along z by their items in the batch. */
-TRG_FN void ht_keep(const struct ht_view v, TRG_GLOBAL const struct ht_road *r, trg_u32 first,
-                    trg_u32 number, TRG_GLOBAL struct hg_cand *track)
-{
-    trg_u32 at = r->last, k = 0u;
-
-    for (; k + 3u < r->n; k++) {
-        track->hit[k] = first + ht_item(v, at);
-        at = v.link[at];
-    }
-    for (trg_u32 j = 0; j < 3u; j++) {
-        track->hit[k + j] = first + ht_item(v, r->first[2u - j]);
-        v.taken[ht_item(v, r->first[2u - j])] = 1u;
-    }
-    track->n = r->n;
-    v.head[track->hit[0] - first] = number << HT_LENGTH_BITS | r->n;
-}
-
-struct ht_kept { /* tracks of an RoI, and their counts in shared memory */
-    TRG_GLOBAL struct hg_cand *track;
-    TRG_LOCAL trg_u32 *n, *n_on;
-};
-
+#if !HT_VECTORS
 /* Keeps those of the roads that are tracks. */
 TRG_GROUP_FN void ht_make_tracks(const struct ht_view v, const struct hg_input in,
                                  const struct hg_par par, TRG_GLOBAL struct ht_road *road,
@@ -289,6 +220,7 @@ TRG_FN void ht_sum_up(TRG_GLOBAL struct hg_summary *s, trg_u32 n_tracks, trg_u32
     s->n_on_tracks = n_on_tracks;
     s->n_cands += n_roads;
 }
+#endif
 
 /* ---------------------------------------------------------------- roads */
 
@@ -330,7 +262,7 @@ struct ht_job { /* an RoI, and where its roads and tracks go */
     TRG_GLOBAL struct hg_summary *summary;
 };
 
-#if !defined(__CUDACC__)
+#if !defined(__CUDACC__) && !HT_VECTORS
 /* Roads take hits of a station. */
 TRG_GROUP_FN void ht_follow_on(const struct ht_job job, const struct ht_par par,
                                TRG_GLOBAL const trg_u32 *now, trg_u32 n, trg_u32 station,
@@ -340,13 +272,8 @@ TRG_GROUP_FN void ht_follow_on(const struct ht_job job, const struct ht_par par,
     const struct ht_view v = job.v;
     TRG_GLOBAL struct ht_road *road = job.road;
 
-#if HT_VECTORS
-    for (trg_u32 k = 0; k < n; k += HT_LINES)
-        ht_want32(&v, &par, road, now + k, n - k < HT_LINES ? n - k : HT_LINES, station, &s);
-#else
     for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE)
         ht_want(v, par, &road[now[k]], station, s);
-#endif
     TRG_BARRIER();
     for (trg_u32 k = TRG_LID; k < n; k += TRG_LSIZE) {
         ht_take(v, &road[now[k]]);
@@ -361,6 +288,36 @@ TRG_GROUP_FN void ht_follow_on(const struct ht_job job, const struct ht_par par,
 
 /* All stations of an RoI, and roads that begin two stations behind.  Behind the last station of the
  * wide pass begin those that have two hits on one.  Then tracks are made of the roads. */
+#if HT_VECTORS
+static inline void ht_follow_roi(const struct ht_job job, const struct ht_par par,
+                                 const struct ht_shared d)
+{
+    const struct ht_view *v = &job.v;
+    const trg_u32 n = job.stations->n, all = v->begin[n * v->buckets];
+    struct ht_roads roads = {.word = (trg_u32 *)job.road, .room = all};
+    struct ht_roads ended = {.word = roads.word + HT_ROAD_WORDS * all, .room = all};
+    const struct ht_kept kept = {job.tracks, &job.summary->n_tracks, &job.summary->n_on_tracks};
+
+    (void)d;
+    for (trg_u32 step = 0; step < n + par.is_wide; step++) {
+        const trg_u32 station = n - 1u - step, behind = n + 1u - step;
+
+        if (step < n) {
+            const struct ht_station s = ht_station_of(job.stations, station);
+
+            ht_follow_roads(v, &par, &roads, station, &s, &ended);
+        }
+        if (step >= 2u && n >= 2u)
+            job.summary->n_cands +=
+                ht_begin_roads(*v, par, job.stations, v->begin[behind * v->buckets],
+                               v->begin[(behind + 1u) * v->buckets], behind, &roads);
+    }
+    ht_judge(v, job.in, &par.common, &ended);
+    ht_judge(v, job.in, &par.common, &roads);
+    ht_make_tracks(v, job.in, &par.common, &ended, kept);
+    ht_make_tracks(v, job.in, &par.common, &roads, kept);
+}
+#else
 TRG_GROUP_FN void ht_follow_roi(const struct ht_job job, const struct ht_par par,
                                 const struct ht_shared d)
 {
@@ -421,6 +378,7 @@ TRG_GROUP_FN void ht_follow_roi(const struct ht_job job, const struct ht_par par
     if (TRG_LID == 0u)
         ht_sum_up(job.summary, d.count->n_tracks, d.count->n_on_tracks, d.count->n_roads);
 }
+#endif
 
 #if defined(__CUDACC__)
 #undef TRG_BOUNDS

@@ -130,9 +130,11 @@ static inline struct ht_windows16 ht_windows_of16(const struct ht_view *v, trg_u
 
 #define HT_LINES  (2u * HT_LANES) /* whose windows are laid end to end, in two vectors */
 #define HT_SPREAD 128u            /* hits at a time */
+#define HT_PIECE  8u              /* hits that are copied at once */
 
 struct ht_spread {
-    trg_u32 at[HT_SPREAD], lane[HT_SPREAD], n;         /* the hits, and whose windows they are in */
+    float x[HT_SPREAD], y[HT_SPREAD], z[HT_SPREAD]; /* the hits, */
+    trg_u32 at[HT_SPREAD], lane[HT_SPREAD], n; /* their places, and whose windows they are in */
     trg_u32 from[2u * HT_LINES], to_go[2u * HT_LINES]; /* parts of windows */
     trg_u64 left;                                      /* bits of those that have hits */
 };
@@ -152,26 +154,48 @@ static inline void ht_spread_add(struct ht_spread *s, trg_u32 part, const struct
                (trg_u64)_mm512_test_epi32_mask(rest, rest) << two;
 }
 
+/* Copies up to HT_PIECE hits from place `from` on: what is behind the window is overwritten by the
+ * next one, and what is behind the columns is not looked at. */
+static inline void ht_spread_copy(struct ht_spread *s, const struct ht_view *v, trg_u32 n,
+                                  trg_u32 from, trg_u32 lane)
+{
+    const __m256i number = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+
+    _mm256_storeu_ps(s->x + n, _mm256_loadu_ps(v->x + from));
+    _mm256_storeu_ps(s->y + n, _mm256_loadu_ps(v->y + from));
+    _mm256_storeu_ps(s->z + n, _mm256_loadu_ps(v->z + from));
+    _mm256_storeu_si256((__m256i *)(void *)(s->at + n),
+                        _mm256_add_epi32(_mm256_set1_epi32((int)from), number));
+    _mm256_storeu_si256((__m256i *)(void *)(s->lane + n), _mm256_set1_epi32((int)lane));
+}
+
 /* The next hits; 0: there are no more. */
-static inline trg_u32 ht_spread_next(struct ht_spread *s)
+static inline trg_u32 ht_spread_next(struct ht_spread *s, const struct ht_view *v)
 {
     trg_u32 n = 0u;
 
-    while (s->left && n + HT_LANES <= HT_SPREAD) {
+    while (s->left && n + HT_PIECE <= HT_SPREAD) {
         const trg_u32 k = (trg_u32)__builtin_ctzll(s->left), to_go = s->to_go[k];
 
-        _mm512_storeu_si512(s->at + n, ht_numbers16(s->from[k]));
-        _mm512_storeu_si512(s->lane + n, _mm512_set1_epi32((int)(k % HT_LINES)));
-        if (to_go <= HT_LANES) {
+        ht_spread_copy(s, v, n, s->from[k], k % HT_LINES);
+        if (to_go <= HT_PIECE) {
             n += to_go;
             s->left &= s->left - 1u;
         } else {
-            n += HT_LANES;
-            s->from[k] += HT_LANES;
-            s->to_go[k] -= HT_LANES;
+            n += HT_PIECE;
+            s->from[k] += HT_PIECE;
+            s->to_go[k] -= HT_PIECE;
         }
     }
     return s->n = n;
+}
+
+/* Sixteen of the hits from number k on. */
+static inline struct ht_hits16 ht_spread_hits16(const struct ht_spread *s, trg_u32 k)
+{
+    return (struct ht_hits16){.x = _mm512_loadu_ps(s->x + k),
+                              .y = _mm512_loadu_ps(s->y + k),
+                              .z = _mm512_loadu_ps(s->z + k)};
 }
 
 /* ---------------------------------------------------------------- one of thirty-two for each lane

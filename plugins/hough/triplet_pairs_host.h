@@ -5,7 +5,7 @@
  * more than its arithmetic. */
 #ifndef HOUGH_TRIPLET_PAIRS_HOST_H
 #define HOUGH_TRIPLET_PAIRS_HOST_H
-#include "triplet_lanes_host.h"
+#include "triplet_roads_host.h"
 
 struct ht_firsts { /* hits that look for triplets */
     trg_u32 n, place[HT_LINES + HT_LANES];
@@ -48,17 +48,14 @@ struct ht_seconds { /* up to thirty-two pairs */
 
 /* Offers triplets of pairs, each with its lane, with third hits at `at` to their first hits. */
 static inline void ht_offer16(struct ht_seek *s, const struct ht_seconds *p, __m512 share,
-                              __m512i at, __m512i lane, __mmask16 found)
+                              const trg_u32 *at, const trg_u32 *lane, __mmask16 found)
 {
-    trg_u32 third[HT_LANES], lanes[HT_LANES];
     float shares[HT_LANES];
 
-    _mm512_storeu_si512(third, at);
-    _mm512_storeu_si512(lanes, lane);
     _mm512_storeu_ps(shares, share);
     for (trg_u32 left = found; left; left &= left - 1u) {
-        const trg_u32 k = (trg_u32)__builtin_ctz(left), who = p->who[lanes[k]];
-        const struct ht_triplet offer = {shares[k], p->second[lanes[k]], third[k]};
+        const trg_u32 k = (trg_u32)__builtin_ctz(left), who = p->who[lane[k]];
+        const struct ht_triplet offer = {shares[k], p->second[lane[k]], at[k]};
 
         if (ht_is_better(*s->v, &s->firsts.best[who], offer.share, offer.second, offer.third)) {
             s->firsts.best[who] = offer;
@@ -69,11 +66,13 @@ static inline void ht_offer16(struct ht_seek *s, const struct ht_seconds *p, __m
 
 /* Offers those of the hits at `at` that are on the line of the pair with their lane, on another
  * layer than its second hit. */
-static inline void ht_find_thirds16(struct ht_seek *s, const struct ht_seconds *p, __m512i at,
-                                    __m512i lane, __mmask16 lanes)
+static inline void ht_find_thirds16(struct ht_seek *s, const struct ht_seconds *p,
+                                    const struct ht_spread *hits, trg_u32 from)
 {
+    const __m512i lane = _mm512_loadu_si512(hits->lane + from);
     const struct ht_lines16 l = ht_pick_lines16(p->l, lane);
-    const struct ht_hits16 h = ht_hits_at16(s->v, at, lanes);
+    const struct ht_hits16 h = ht_spread_hits16(hits, from);
+    const __mmask16 lanes = ht_lanes(hits->n - from);
     const __m512 off = ht_off2_16(&l, &h), d = _mm512_sub_ps(l.z, h.z);
     const __m512 tol = ht_third_tolerance16(s->par, d), most = _mm512_mul_ps(tol, tol);
     const __mmask16 behind = _mm512_mask_cmp_ps_mask(lanes, d, _mm512_setzero_ps(), _CMP_GT_OQ);
@@ -83,8 +82,9 @@ static inline void ht_find_thirds16(struct ht_seek *s, const struct ht_seconds *
 
     if (!near)
         return;
-    layer = _mm512_srli_epi32(ht_gather_words16(s->v->id, at, near), HT_ITEM_BITS);
-    ht_offer16(s, p, _mm512_div_ps(off, most), at, lane,
+    layer = _mm512_srli_epi32(
+        ht_gather_words16(s->v->id, _mm512_loadu_si512(hits->at + from), near), HT_ITEM_BITS);
+    ht_offer16(s, p, _mm512_div_ps(off, most), hits->at + from, hits->lane + from,
                _mm512_mask_cmpneq_epi32_mask(near, layer, ht_pick_words16(p->layer, lane)));
 }
 
@@ -128,10 +128,9 @@ static inline void ht_find_thirds(struct ht_seek *s)
         ht_find_windows16(s, &p, 0u, ht_lanes(n), &hits);
         if (n > HT_LANES)
             ht_find_windows16(s, &p, 1u, ht_lanes(n - HT_LANES), &hits);
-        while (ht_spread_next(&hits))
+        while (ht_spread_next(&hits, s->v))
             for (trg_u32 k = 0; k < hits.n; k += HT_LANES)
-                ht_find_thirds16(s, &p, _mm512_loadu_si512(hits.at + k),
-                                 _mm512_loadu_si512(hits.lane + k), ht_lanes(hits.n - k));
+                ht_find_thirds16(s, &p, &hits, k);
     }
     s->pairs.n = 0u;
 }
@@ -169,11 +168,14 @@ static inline __mmask16 ht_may_pair16(const struct hg_par *par, __m512 window,
 }
 
 /* Lists the pairs of first hits, each with its lane, with the hits at `at`. */
-static inline void ht_list_pairs16(struct ht_seek *s, const __m512 window[2], __m512i at,
-                                   __m512i lane, __mmask16 lanes)
+static inline void ht_list_pairs16(struct ht_seek *s, const __m512 window[2],
+                                   const struct ht_spread *hits, trg_u32 from)
 {
     const struct ht_firsts *f = &s->firsts;
-    const struct ht_hits16 h = ht_hits_at16(s->v, at, lanes);
+    const __m512i at = _mm512_loadu_si512(hits->at + from);
+    const __m512i lane = _mm512_loadu_si512(hits->lane + from);
+    const struct ht_hits16 h = ht_spread_hits16(hits, from);
+    const __mmask16 lanes = ht_lanes(hits->n - from);
     const struct ht_hits16 d = {.x = _mm512_sub_ps(ht_pick16(f->x, lane), h.x),
                                 .y = _mm512_sub_ps(ht_pick16(f->y, lane), h.y),
                                 .z = _mm512_sub_ps(ht_pick16(f->z, lane), h.z)};
@@ -210,10 +212,9 @@ static inline void ht_find_seconds(struct ht_seek *s, trg_u32 station, float win
             w = ht_windows_of16(s->v, station, f->x[c], f->y[c], window[c], f->open[c]);
             ht_spread_add(&hits, c, &w);
         }
-    while (ht_spread_next(&hits)) {
+    while (ht_spread_next(&hits, s->v)) {
         for (trg_u32 k = 0; k < hits.n; k += HT_LANES)
-            ht_list_pairs16(s, window, _mm512_loadu_si512(hits.at + k),
-                            _mm512_loadu_si512(hits.lane + k), ht_lanes(hits.n - k));
+            ht_list_pairs16(s, window, &hits, k);
         if (s->pairs.n > HT_SPREAD)
             ht_find_thirds(s);
     }
@@ -263,13 +264,15 @@ static inline void ht_find_triplets(struct ht_seek *s, const struct ht_stations 
     }
 }
 
-/* Begins roads at those of the hits from <= h < to of station `behind` that find a triplet. */
-static inline void ht_begin_roads(const struct ht_view v, const struct ht_par par,
-                                  const struct ht_stations *all, trg_u32 from, trg_u32 to,
-                                  trg_u32 behind, const struct ht_begun b)
+/* Begins roads at those of the hits from <= h < to of station `behind` that find a triplet, and
+ * returns how many. */
+static inline trg_u32 ht_begin_roads(const struct ht_view v, const struct ht_par par,
+                                     const struct ht_stations *all, trg_u32 from, trg_u32 to,
+                                     trg_u32 behind, struct ht_roads *roads)
 {
     struct ht_seek s;
     struct ht_firsts *f = &s.firsts;
+    const trg_u32 before = roads->n;
 
     s.v = &v;
     s.par = &par;
@@ -286,10 +289,13 @@ static inline void ht_begin_roads(const struct ht_view v, const struct ht_par pa
         ht_find_triplets(&s, all, behind);
         for (trg_u32 left = f->have; left; left &= left - 1u) {
             const trg_u32 k = (trg_u32)__builtin_ctz(left);
+            struct ht_road road;
 
-            ht_add_road(v, b, f->place[k], f->best[k]);
+            ht_begin_road(v, f->place[k], f->best[k], &road);
+            ht_store_road(roads, roads->n++, &road);
         }
         f->n = 0u;
     }
+    return roads->n - before;
 }
 #endif

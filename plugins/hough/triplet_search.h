@@ -125,7 +125,7 @@ TRG_FN void ht_want(const struct ht_view v, const struct ht_par par, TRG_GLOBAL 
 TRG_FN void ht_use(const struct ht_view v, trg_u32 at)
 {
     ht_set_used(v, at);
-    v.taken[ht_item(v, at)] = 1u;
+    v.taken[ht_taken_at(v, at)] = 1u;
 }
 
 /* Puts a hit behind the road's last one. */

@@ -201,7 +201,7 @@ static inline void ht_keep_free(const struct ht_view *v, const float *x, float b
         const __m512 y = _mm512_maskz_loadu_ps(lanes, v->y + at);
         const __m512 z = _mm512_maskz_loadu_ps(lanes, v->z + at);
         const __mmask16 is_free = _mm512_mask_testn_epi32_mask(
-            lanes, ht_gather_words16(v->taken, item, lanes), _mm512_set1_epi32(-1));
+            lanes, _mm512_maskz_loadu_epi32(lanes, v->taken + at), _mm512_set1_epi32(-1));
         const __mmask16 was_used =
             _mm512_mask_cmp_ps_mask(is_free, here, _mm512_set1_ps(HT_USED), _CMP_GE_OQ);
         const __m512 again = _mm512_sub_ps(ht_gather16(x, item, was_used), _mm512_set1_ps(beam_x));
@@ -219,6 +219,7 @@ static inline void ht_keep_free(const struct ht_view *v, const float *x, float b
         _mm512_mask_storeu_ps(v->z + rest->n, kept, _mm512_maskz_compress_ps(is_free, z));
         _mm512_mask_storeu_epi32(v->id + rest->n, kept, _mm512_maskz_compress_epi32(is_free, id));
         _mm512_mask_storeu_epi32(v->claim + rest->n, kept, _mm512_set1_epi32(-1)); /* HT_NONE */
+        _mm512_mask_storeu_epi32(v->taken + rest->n, kept, _mm512_setzero_si512());
         rest->low = _mm512_mask_min_epu32(rest->low, is_free, rest->low, order);
         rest->high = _mm512_mask_max_epu32(rest->high, is_free, rest->high, order);
         rest->n += n;

@@ -180,6 +180,12 @@ TRG_FN trg_u32 ht_item(const struct ht_view v, trg_u32 at)
     return ht_id(v, at) & HT_ITEM;
 }
 
+/* Where HT_TAKEN is told of a hit: on a core with AVX-512 by its place. */
+TRG_FN trg_u32 ht_taken_at(const struct ht_view v, trg_u32 at)
+{
+    return HT_VECTORS ? at : ht_item(v, at);
+}
+
 /* Where a direction is on a square about the beam line, from 0 to 4: it grows with phi, by half as
  * much at least and by no more. */
 TRG_FN trg_u32 ht_bucket_of(float x, float y, trg_u32 buckets)
