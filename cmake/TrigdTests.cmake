@@ -96,6 +96,14 @@ function(trg_baseline)
     endif()
 endfunction()
 
+# trg_naive(file.c...): slow and obvious versions that the tests of an algorithm compare with. The sanitizers look at the algorithm, not
+# at these, which would take most of the time.
+function(trg_naive)
+    if(TRIGD_SANITIZE)
+        set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -O2 -fno-sanitize=all)
+    endif()
+endfunction()
+
 # Inside: the program of a test.
 function(trg_test_program name ret_target)
     cmake_parse_arguments(P "" "" "SOURCES;LIBS;DEPENDS" ${ARGN})

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "sanitized.h"
 #include "testing.h"
 
 static uint32_t other_devices;
@@ -157,7 +158,7 @@ static void compare(struct banks *banks, uint32_t n, const char *const *settings
 
 static void random_events(void **state)
 {
-    const uint32_t n = rois_or(75);
+    const uint32_t n = sanitized_share(rois_or(75));
     struct banks *banks = calloc(n, sizeof *banks);
     uint64_t seed = fresh_seed();
 
