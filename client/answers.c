@@ -137,7 +137,7 @@ static int take_busy(struct trg_client *c, const Trigd__V1__Busy *b)
         if (!f)
             continue;
         c->stats.busy++;
-        flights_again(c, f);
+        flights_again(c, f, true);
     }
     c->again_ns = clock_ns() + BUSY_PAUSE_NS;
     if (b->reason != TRIGD__V1__BUSY__REASON__NO_HELLO || !c->is_welcome)

@@ -320,12 +320,9 @@ int trg_client_open(const struct trg_client_options *options, struct trg_client 
 
 static void end_all(struct trg_client *c)
 {
-    for (uint32_t i = 0; i < c->room; i++) {
-        struct trg_client_end end = {.kind = TRG_CLIENT_LOST};
-
+    for (uint32_t i = 0; i < c->room; i++)
         if (c->flight[i].state == FLIGHT_SENT || c->flight[i].state == FLIGHT_AGAIN)
-            flights_end(c, &c->flight[i], &end);
-    }
+            flights_lose(c, &c->flight[i]);
     events_close(c);
 }
 

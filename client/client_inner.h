@@ -31,6 +31,7 @@ struct flight { /* an RoI on its way */
     enum flight_state state;
     bool is_repeat; /* a daemon that went away had it */
     bool was_told;  /* its end was called back */
+    bool not_taken; /* FLIGHT_AGAIN: the daemon does not have it */
 };
 
 struct names { /* as trg_client_names gives them; they point into the Welcome */
@@ -69,6 +70,7 @@ struct trg_client {
     uint64_t max_message_bytes;
     uint32_t heartbeat_ms;
     bool is_welcome;     /* by the daemon of this connection */
+    bool is_finishing;   /* nothing is sent any more */
     uint64_t hello_ns;   /* when it was said last */
     uint64_t open_ns;    /* when to look again for a daemon that is gone */
     uint64_t watched_ns; /* when its end was last looked for */
@@ -110,8 +112,10 @@ static inline struct flight *flights_of(const struct trg_client *c, uint64_t tok
 struct flight *flights_new(struct trg_client *c, const struct trg_client_roi *roi);
 /* Whether an RoI or an event has no end yet. */
 bool flights_are_open(const struct trg_client *c);
-/* It waits to be sent again. */
-void flights_again(struct trg_client *c, struct flight *f);
+/* It waits to be sent again; of a client that finishes it ends. */
+void flights_again(struct trg_client *c, struct flight *f, bool not_taken);
+/* It ends without an answer. */
+void flights_lose(struct trg_client *c, struct flight *f);
 /* It has an answer: calls back if it is the first, and frees the place of an RoI that is alone. */
 void flights_end(struct trg_client *c, struct flight *f, struct trg_client_end *end);
 

@@ -10,9 +10,10 @@ struct crossing {
     uint32_t run, l1id;
     uint32_t next;   /* place behind it in its bucket, or of the next free one; 0: it is the last */
     uint32_t n_rois; /* that are sent; 0: the place is free */
-    uint32_t n_joined;                /* that have their tokens */
-    uint32_t n_told, n_refused;       /* since they were sent last: answered, with an Error */
-    bool is_decided, is_repeat;       /* is_repeat: sent again, so perhaps decided twice */
+    uint32_t n_joined;          /* that have their tokens */
+    uint32_t n_told;            /* since they were sent last: answered, or given up; of these */
+    uint32_t n_refused, n_lost; /* with an Error; without an answer */
+    bool is_decided, is_repeat; /* is_repeat: sent again, so perhaps decided twice */
     uint64_t first_token, last_token; /* of its RoIs, and of no others */
 };
 

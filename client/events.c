@@ -88,7 +88,7 @@ static void leave(struct trg_client *c, uint32_t place)
 {
     const struct crossing e = c->crossings.at[place];
 
-    if (e.n_told < e.n_rois || (!e.is_decided && e.n_refused < e.n_rois))
+    if (e.n_told < e.n_rois || (!e.is_decided && e.n_refused + e.n_lost < e.n_rois))
         return;
     for (uint64_t token = e.first_token; token <= e.last_token; token++) {
         struct flight *f = flights_of(c, token);
@@ -101,18 +101,21 @@ static void leave(struct trg_client *c, uint32_t place)
     crossings_remove(&c->crossings, place);
     if (e.is_decided)
         return;
-    c->stats.events_refused++;
+    c->stats.events_refused += !e.n_lost;
     call_back(
-        c, &(struct trg_client_event_end){
-               .kind = TRG_CLIENT_REFUSED, .run = e.run, .l1id = e.l1id, .event_rois = e.n_rois});
+        c, &(struct trg_client_event_end){.kind = e.n_lost ? TRG_CLIENT_LOST : TRG_CLIENT_REFUSED,
+                                          .run = e.run,
+                                          .l1id = e.l1id,
+                                          .event_rois = e.n_rois});
 }
 
-void events_answered(struct trg_client *c, uint32_t place, bool is_refused)
+void events_answered(struct trg_client *c, uint32_t place, enum trg_client_end_kind kind)
 {
     struct crossing *e = &c->crossings.at[place];
 
     e->n_told++;
-    e->n_refused += is_refused;
+    e->n_refused += kind == TRG_CLIENT_REFUSED;
+    e->n_lost += kind == TRG_CLIENT_LOST;
     leave(c, place);
 }
 
@@ -176,7 +179,7 @@ void events_again(struct trg_client *c)
     for (uint32_t place = 1; c->crossings.n_open && place <= c->crossings.room; place++) {
         struct crossing *e = &c->crossings.at[place];
 
-        e->n_told = e->n_refused = 0;
+        e->n_told = e->n_refused = e->n_lost = 0;
         e->is_repeat = true;
     }
 }
@@ -184,12 +187,15 @@ void events_again(struct trg_client *c)
 void events_close(struct trg_client *c)
 {
     for (uint32_t place = 1; c->crossings.n_open && place <= c->crossings.room; place++) {
-        const struct crossing *e = &c->crossings.at[place];
+        const struct crossing e = c->crossings.at[place];
 
-        if (e->n_rois && !e->is_decided)
+        if (!e.n_rois)
+            continue;
+        crossings_remove(&c->crossings, place);
+        if (!e.is_decided)
             call_back(c, &(struct trg_client_event_end){.kind = TRG_CLIENT_LOST,
-                                                        .run = e->run,
-                                                        .l1id = e->l1id,
-                                                        .event_rois = e->n_rois});
+                                                        .run = e.run,
+                                                        .l1id = e.l1id,
+                                                        .event_rois = e.n_rois});
     }
 }

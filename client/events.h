@@ -11,11 +11,11 @@ int events_begin(struct trg_client *c, const struct trg_client_roi *rois, uint32
                  uint32_t *ret_places, char *why, size_t bytes);
 /* The flight of the next RoI of an event. */
 void events_join(struct trg_client *c, uint32_t place, struct flight *f);
-/* An RoI of an event has its answer. */
-void events_answered(struct trg_client *c, uint32_t place, bool is_refused);
+/* An RoI of an event has its answer, or is given up. */
+void events_answered(struct trg_client *c, uint32_t place, enum trg_client_end_kind kind);
 void events_decided(struct trg_client *c, const Trigd__V1__EventDecision *d, uint64_t now_ns);
 /* What is open is sent again. */
 void events_again(struct trg_client *c);
-/* The client is closed: what has no decision is lost. */
+/* Nothing more comes: what has no decision is lost. */
 void events_close(struct trg_client *c);
 #endif

@@ -50,10 +50,21 @@ struct flight *flights_new(struct trg_client *c, const struct trg_client_roi *ro
     return f;
 }
 
-void flights_again(struct trg_client *c, struct flight *f)
+void flights_again(struct trg_client *c, struct flight *f, bool not_taken)
 {
     f->state = FLIGHT_AGAIN;
-    c->again[c->stats.waiting++] = f->token; /* each flight is in it once at most */
+    f->not_taken = not_taken;
+    if (c->is_finishing)
+        flights_lose(c, f);
+    else
+        c->again[c->stats.waiting++] = f->token; /* each flight is in it once at most */
+}
+
+void flights_lose(struct trg_client *c, struct flight *f)
+{
+    struct trg_client_end end = {.kind = TRG_CLIENT_LOST, .not_taken = f->not_taken};
+
+    flights_end(c, f, &end);
 }
 
 bool flights_are_open(const struct trg_client *c)
@@ -89,5 +100,5 @@ void flights_end(struct trg_client *c, struct flight *f, struct trg_client_end *
     if (!was_told)
         call_back(c, f, end); /* its place may be another's then */
     if (event)
-        events_answered(c, event, end->kind == TRG_CLIENT_REFUSED);
+        events_answered(c, event, (enum trg_client_end_kind)end->kind);
 }

@@ -15,7 +15,8 @@ uint32_t trg_client_room(const struct trg_client *c)
 {
     const uint32_t taken = c->stats.outstanding + c->stats.waiting + c->n_told;
 
-    return c->is_welcome && c->stats.credits > taken ? c->stats.credits - taken : 0;
+    return c->is_welcome && !c->is_finishing && c->stats.credits > taken ? c->stats.credits - taken
+                                                                         : 0;
 }
 
 static int send_flights(struct trg_client *c, struct flight *const *flights, uint32_t n)
@@ -26,6 +27,7 @@ static int send_flights(struct trg_client *c, struct flight *const *flights, uin
     for (uint32_t i = 0; i < n; i++) {
         flights[i]->state = FLIGHT_SENT;
         flights[i]->sendings++;
+        flights[i]->not_taken = false;
     }
     r = addresses_send(c, flights, n);
     if (r < 0)
@@ -102,18 +104,44 @@ static int send_waiting(struct trg_client *c, uint64_t now_ns)
     return 0;
 }
 
-void sending_lost(struct trg_client *c)
+void trg_client_finish(struct trg_client *c)
 {
-    transport_close(c);
-    addresses_close(c);
+    c->is_finishing = true;
+    while (c->stats.waiting)
+        flights_lose(c, flights_of(c, c->again[--c->stats.waiting]));
+    if (!transport_is_open(c))
+        events_close(c);
+}
+
+/* All that was unanswered, and what was answered of open events, goes to the next daemon. */
+static void keep_all(struct trg_client *c)
+{
     for (uint32_t i = 0; i < c->room; i++) {
         if (c->flight[i].state != FLIGHT_SENT && c->flight[i].state != FLIGHT_TOLD)
             continue;
         c->flight[i].is_repeat = true;
-        flights_again(c, &c->flight[i]);
+        flights_again(c, &c->flight[i], false);
         c->stats.resent++;
     }
     events_again(c);
+}
+
+static void lose_all(struct trg_client *c)
+{
+    for (uint32_t i = 0; i < c->room; i++)
+        if (c->flight[i].state == FLIGHT_SENT)
+            flights_lose(c, &c->flight[i]);
+    events_close(c);
+}
+
+void sending_lost(struct trg_client *c)
+{
+    transport_close(c);
+    addresses_close(c);
+    if (c->is_finishing)
+        lose_all(c);
+    else
+        keep_all(c);
     c->n_told = c->stats.outstanding = c->stats.credits = 0; /* a Welcome will tell */
     c->is_welcome = false;
     c->open_ns = 0;
@@ -125,7 +153,7 @@ static int find_daemon(struct trg_client *c, uint64_t now_ns)
 {
     int r;
 
-    if (now_ns < c->open_ns)
+    if (c->is_finishing || now_ns < c->open_ns)
         return 0;
     c->open_ns = now_ns + OPEN_PAUSE_NS;
     r = transport_open(c, c->endpoint);

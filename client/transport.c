@@ -229,7 +229,7 @@ static int write_all(struct trg_client *c, struct flight *const *flights, uint32
         sent += r == 0;
         if (r == 0)
             continue;
-        flights_again(c, flights[i]);
+        flights_again(c, flights[i], true);
         c->again_ns = clock_ns() + NO_ROOM_NS;
     }
     shmclient_send(c->shm);

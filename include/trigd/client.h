@@ -22,8 +22,8 @@
  * The protocol is in docs/protocol.md.
  *
  * Threads:   one thread uses a client at a time; functions are called back on that thread, within
- *            trg_client_wait, receive, tick, drain, await_room and close.  They may send; they may
- *            not close.  Clients are independent of each other.
+ *            trg_client_wait, receive, tick, drain, await_room, finish and close.  They may send;
+ *            they may not close.  Clients are independent of each other.
  * Ownership: trg_client_open copies the data of the options, but for zmq_context.  The columns or
  *            packed bytes of an RoI belong to the caller and stay unchanged until its end has been
  *            called back; those of an event of several RoIs until the ends of all of them and of
@@ -95,7 +95,7 @@ struct trg_client_roi {
 enum trg_client_end_kind {
     TRG_CLIENT_DECIDED = 1,
     TRG_CLIENT_REFUSED = 2, /* for good, with `error` and a sentence */
-    TRG_CLIENT_LOST = 3     /* the client was closed before there was an answer */
+    TRG_CLIENT_LOST = 3     /* the client was closed, or finished, before there was an answer */
 };
 
 enum trg_client_status { /* of a decision: docs/protocol.md */
@@ -142,6 +142,8 @@ struct trg_client_end {
     uint32_t error;     /* code of trigd.v1.Error */
     const char *text;   /* one sentence; "" for the others */
     const void *inside; /* the library's own */
+    /* LOST */
+    bool not_taken; /* the daemon does not have it: its last answer was Busy, or it was not sent */
 };
 typedef void trg_client_ended(void *arg, const struct trg_client_end *end);
 
@@ -236,6 +238,10 @@ TRG_CLIENT_EXPORT int trg_client_wait(struct trg_client *c, uint32_t timeout_ms)
 TRG_CLIENT_EXPORT int trg_client_await_room(struct trg_client *c, uint32_t n, uint32_t timeout_ms);
 /* Waits until all RoIs and events have ended.  -ETIMEDOUT. */
 TRG_CLIENT_EXPORT int trg_client_drain(struct trg_client *c, uint32_t timeout_ms);
+/* Sends no RoI any more, for a program that was told to stop.  RoIs that wait to be sent again end
+ * as LOST now, and all that are unanswered when the connection or the daemon ends do then, because
+ * no other daemon is looked for.  Those that the daemon has get their answers: trg_client_drain. */
+TRG_CLIENT_EXPORT void trg_client_finish(struct trg_client *c);
 
 /* ---- for an event loop of the caller: instead of the three above ---- */
 

@@ -392,8 +392,8 @@ static void events_end(struct server *s, bool is_shm)
     events_once(&e, 202);
 }
 
-/* Events that are open when the daemon dies are sent whole to the next one; those that are open
- * when the client closes are lost. */
+/* Events that are open when the daemon dies are sent whole to the next one; those that are Busy
+ * when the client finishes are lost. */
 static void events_outlive(struct server *s, bool is_shm)
 {
     struct trg_client_roi rois[PARTS];
@@ -414,6 +414,10 @@ static void events_outlive(struct server *s, bool is_shm)
     free(server_ask(s, "drain")); /* answers Busy from now on */
     send_events(c, 21, 5);
     assert_int_equal(trg_client_drain(c, 50), -ETIMEDOUT);
+    trg_client_finish(c);
+    assert_int_equal(trg_client_drain(c, WAIT), 0);
+    events_once(&e, 26);
+    assert_int_equal(trg_client_room(c), 0);
     trg_client_close(c);
     events_once(&e, 26);
     assert_int_equal(e.events_of[TRG_CLIENT_LOST], 5);

@@ -48,12 +48,18 @@ pid_t replayer_start(const struct server *s, const char *endpoint, const char *r
     return start(words);
 }
 
-void replayer_end(pid_t pid)
+int replayer_wait(pid_t pid)
 {
     int status;
 
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+void replayer_end(pid_t pid)
+{
+    assert_int_equal(replayer_wait(pid), 0);
 }
 
 void replayer_run(const char *const *words)

@@ -10,6 +10,8 @@
  * report goes to `report` in the server's folder. */
 pid_t replayer_start(const struct server *s, const char *endpoint, const char *report,
                      const char *const *options);
+/* Waits for its end; its exit code. */
+int replayer_wait(pid_t pid);
 /* Waits until every RoI and event has had its answer. */
 void replayer_end(pid_t pid);
 /* Runs another command of trigreplay to its end. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -283,6 +284,23 @@ static void losses_end_with_code_1(void **state)
     fake_stop(&f);
 }
 
+static void wait_for_rois(struct fake *f, uint64_t n)
+{
+    for (int i = 0; i < 10000 && f->rois < n; i++) /* 10 s at most */
+        usleep(1000);
+    assert_true(f->rois >= n);
+}
+
+/* Its exit code; the time-out of the run, a minute, is not waited for. */
+static int finish_soon(struct place *p, pid_t pid)
+{
+    const time_t from = time(NULL);
+    const int code = finish(p, pid);
+
+    assert_true(time(NULL) < from + 30);
+    return code;
+}
+
 /* SIGINT in the middle: what is in flight is waited for, and the report comes. */
 static void an_interrupt_ends_with_the_report(void **state)
 {
@@ -294,12 +312,68 @@ static void an_interrupt_ends_with_the_report(void **state)
 
     fake_start(&f, p->folder);
     pid = start(p, args);
-    for (int i = 0; i < 10000 && f.rois < 100; i++) /* 10 s at most */
-        usleep(1000);
-    assert_true(f.rois >= 100);
+    wait_for_rois(&f, 100);
     assert_int_equal(kill(pid, SIGINT), 0);
     assert_int_equal(finish(p, pid), 0);
     wants(p, "lost        0");
+    fake_stop(&f);
+}
+
+/* RoIs that are answered Busy are not sent again after SIGTERM, and nobody waits for them. */
+static void a_stop_gives_up_what_is_busy(void **state)
+{
+    struct place *p = *state;
+    struct fake f = {.fault = FAKE_BUSY_ALL, .every = 1};
+    pid_t pid;
+
+    fake_start(&f, p->folder);
+    pid = start(p, (const char *const[]){"run", "--connect", f.endpoint, "--rois", "1000",
+                                         "--distinct", "10", "--timeout", "60000", NULL});
+    wait_for_rois(&f, 64);
+    assert_int_equal(kill(pid, SIGTERM), 0);
+    assert_int_equal(finish_soon(p, pid), 0);
+    wants(p, "sent        64 RoIs");
+    wants(p, "not taken   64 RoIs, answered Busy to the end");
+    wants(p, "lost        0");
+    fake_stop(&f);
+}
+
+/* With the daemon gone nobody waits, and the sentence says so. */
+static void a_stop_without_a_daemon_ends_at_once(void **state)
+{
+    struct place *p = *state;
+    struct fake f = {.fault = FAKE_DROP, .every = 1};
+    pid_t pid;
+
+    fake_start(&f, p->folder);
+    pid = start(p, (const char *const[]){"run", "--connect", f.endpoint, "--rois", "100000",
+                                         "--distinct", "10", "--timeout", "60000", NULL});
+    wait_for_rois(&f, 64);
+    fake_stop(&f);
+    usleep(100000); /* it notices */
+    assert_int_equal(kill(pid, SIGINT), 0);
+    assert_int_equal(finish_soon(p, pid), 1);
+    wants(p, "trigreplay: stopped while the daemon was gone: 64 RoIs were lost, 0 events, 0 not "
+             "taken, 0 not sent");
+}
+
+/* The answers that are missing are waited for, until the second signal. */
+static void the_second_interrupt_does_not_wait(void **state)
+{
+    struct place *p = *state;
+    struct fake f = {.fault = FAKE_DROP, .every = 1};
+    pid_t pid;
+
+    fake_start(&f, p->folder);
+    pid = start(p, (const char *const[]){"run", "--connect", f.endpoint, "--rois", "100000",
+                                         "--distinct", "10", "--timeout", "60000", NULL});
+    wait_for_rois(&f, 64);
+    assert_int_equal(kill(pid, SIGINT), 0);
+    usleep(400000);
+    assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+    assert_int_equal(kill(pid, SIGINT), 0);
+    assert_int_equal(finish_soon(p, pid), 1);
+    wants(p, "trigreplay: stopped: 64 RoIs were lost, 0 events, 0 not taken, 0 not sent");
     fake_stop(&f);
 }
 
@@ -307,10 +381,17 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, make_place, clear_place)
     const struct CMUnitTest tests[] = {
-        CASE(wrong_usage_gets_a_sentence), CASE(a_daemon_that_is_not_there_is_told),
-        CASE(generate_and_show),           CASE(a_file_is_replayed_once_with_its_truth),
-        CASE(losses_end_with_code_1),      CASE(an_interrupt_ends_with_the_report),
-        CASE(presets_name_what_they_make), CASE(import_and_show),
+        CASE(wrong_usage_gets_a_sentence),
+        CASE(a_daemon_that_is_not_there_is_told),
+        CASE(generate_and_show),
+        CASE(a_file_is_replayed_once_with_its_truth),
+        CASE(losses_end_with_code_1),
+        CASE(an_interrupt_ends_with_the_report),
+        CASE(presets_name_what_they_make),
+        CASE(import_and_show),
+        CASE(a_stop_gives_up_what_is_busy),
+        CASE(a_stop_without_a_daemon_ends_at_once),
+        CASE(the_second_interrupt_does_not_wait),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,6 +16,7 @@
 #include "fake.h"
 #include "pace.h"
 #include "replay.h"
+#include "stop.h"
 
 static int make_folder(void **state)
 {
@@ -25,7 +26,7 @@ static int make_folder(void **state)
     snprintf(folder, 96, "%.60s/replay-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     assert_non_null(mkdtemp(folder));
     *state = folder;
-    atomic_store(&replay_stop, false);
+    atomic_store(&stop_wanted, false);
     return 0;
 }
 
@@ -405,7 +406,7 @@ static void a_run_can_be_stopped(void **state)
     struct replay_options o = options(&f);
     struct replay_result r;
 
-    atomic_store(&replay_stop, true);
+    atomic_store(&stop_wanted, true);
     play(state, &f, &o, &r);
     assert_true(replay_is_whole(&r));
     assert_int_equal(r.sum.sent, 0);

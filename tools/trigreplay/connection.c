@@ -76,14 +76,24 @@ static void take_end(void *arg, const struct trg_client_end *end)
         take_decision(c, end, &c->pending[end->user]);
     else if (end->kind == TRG_CLIENT_REFUSED)
         c->tally->refused++;
+    else
+        *(end->not_taken ? &c->tally->not_taken : &c->tally->lost) += 1;
     c->free[c->n_free++] = (uint32_t)end->user;
+}
+
+static void take_event_end(void *arg, const struct trg_client_event_end *end)
+{
+    ((struct connection *)arg)->tally->events_lost += end->kind == TRG_CLIENT_LOST;
 }
 
 static void take_notice(void *arg, enum trg_client_notice notice, const char *text)
 {
-    struct tally *t = ((struct connection *)arg)->tally;
+    struct connection *c = arg;
+    struct tally *t = c->tally;
 
-    if (notice == TRG_CLIENT_ERROR && !t->first_error[0])
+    if (notice != TRG_CLIENT_ERROR)
+        c->is_gone = notice == TRG_CLIENT_GONE;
+    else if (!t->first_error[0])
         snprintf(t->first_error, sizeof t->first_error, "%s", text);
 }
 
@@ -112,6 +122,7 @@ int connection_open(struct connection *c, void *zmq_context, const char *endpoin
     o.zmq_context = zmq_context;
     o.reaches_nodes = !c->no_addresses;
     o.ended = take_end;
+    o.event_ended = take_event_end;
     o.noticed = take_notice;
     o.arg = c;
     connection_declare(&o, declared);
@@ -142,14 +153,11 @@ static void add_stats(struct tally *t, const struct trg_client_stats *s)
     t->unknown += s->unknown;
     t->bytes_out += s->bytes_out;
     t->to_nodes += s->to_nodes;
-    t->lost += s->outstanding;
-    t->not_taken += s->waiting;
     t->events_sent += s->events_sent;
     t->events_accepted += s->events_accepted;
     t->events_rejected += s->events_rejected;
     t->events_failed += s->events_failed;
     t->events_refused += s->events_refused;
-    t->events_lost += s->events_open;
 }
 
 void connection_close(struct connection *c)
@@ -159,7 +167,8 @@ void connection_close(struct connection *c)
     if (c->client) {
         trg_client_stats(c->client, &s);
         add_stats(c->tally, &s);
-        trg_client_close(c->client);
+        c->tally->gone += c->is_gone;
+        trg_client_close(c->client); /* the rest ends as lost */
     }
     free(c->pending);
     free(c->free);
@@ -172,6 +181,11 @@ bool connection_is_done(const struct connection *c)
 
     trg_client_stats(c->client, &s);
     return !s.outstanding && !s.waiting && !s.events_open;
+}
+
+void connection_finish(struct connection *c)
+{
+    trg_client_finish(c->client);
 }
 
 /* ---------------------------------------------------------------- sending */

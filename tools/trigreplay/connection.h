@@ -24,6 +24,7 @@ struct tally { /* what came back, of one thread */
     uint64_t duplicates; /* answers to what was answered before */
     uint64_t unknown;    /* answers to what was never asked */
     uint64_t lost;       /* RoIs that nothing came back for */
+    uint64_t gone;       /* connections without a daemon at the end */
     uint64_t not_taken;  /* RoIs whose last answer was Busy when the run ended */
     uint64_t chain[CONNECTION_NAMES_MAX], stream[64];
     uint64_t with_truth, within_1mm;
@@ -55,6 +56,7 @@ struct connection {
     uint32_t n_connections;      /* have different numbers */
     bool has_key;                /* a random one */
     bool no_addresses;           /* all RoIs go through a supervisor */
+    bool is_gone;                /* its daemon is, and no other one has come */
     uint32_t next_which;         /* RoI of the source that is next */
     uint32_t next_l1id;
     uint64_t timed_from_ns;  /* RoIs that are due earlier are not in the latencies */
@@ -71,8 +73,10 @@ int connection_open(struct connection *c, void *zmq_context, const char *endpoin
 /* Adds what is still open, and all other counts, to the tally, says Bye and frees all. */
 void connection_close(struct connection *c);
 
-/* Whether all that was sent has its answer. */
+/* Whether all that was sent has its end. */
 bool connection_is_done(const struct connection *c);
+/* Sends nothing any more: what the daemon has is waited for, and the rest is given up. */
+void connection_finish(struct connection *c);
 /* RoIs that go together with the one that many behind the next: those of its event. */
 uint32_t connection_together(const struct connection *c, uint32_t ahead);
 /* Sends `n` RoIs, whole events, that were due at from_ns[i]. */

@@ -2,7 +2,6 @@
 /* trigreplay - makes events or reads them from RoI files, and replays them to a daemon: the
  * options. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "resend.h"
 #include "roifile.h"
 #include "shm.h"
+#include "stop.h"
 #include "wire.h"
 
 static const struct arg_command commands[] = {
@@ -38,7 +38,10 @@ static const struct arg_command commands[] = {
     {0}};
 
 static const char more[] =
-    "RoIs that were answered Busy are sent again.  SIGINT ends a run early, with its report.\n"
+    "RoIs that were answered Busy are sent again.  SIGINT and SIGTERM end a run early, with\n"
+    "its report: the answers about RoIs that the daemon has are waited for; the second signal "
+    "does\n"
+    "not wait.\n"
     "Exit codes: 0 every RoI had exactly one answer (reproduce: decided or ended as before); 1 "
     "some were "
     "lost,\n"
@@ -55,12 +58,6 @@ enum { EXIT_LOST = 1, EXIT_USAGE = 2, EXIT_FAILED = 3 };
     "velo-lead, pixel, pixel50, pixel140, pixel200, trackml (hits); velo-tracks (tracks); "      \
     "velo-banks, velo-upgrade2-banks (raw banks); pixel50-charge, pixel140-charge (pixels with " \
     "charge); phantom, phantom-truth (bricks of volumes)"
-
-static void on_signal(int number)
-{
-    (void)number;
-    atomic_store(&replay_stop, true);
-}
 
 struct arguments {
     struct replay_options o;
@@ -348,8 +345,6 @@ static int run(const struct arguments *a)
         fprintf(stderr, "trigreplay: cannot write %s: %s\n", o->json, strerror(errno));
         return EXIT_FAILED;
     }
-    signal(SIGINT, on_signal);
-    signal(SIGTERM, on_signal);
     r = replay_run(o, &result);
     if (r < 0) {
         if (json)
@@ -361,12 +356,7 @@ static int run(const struct arguments *a)
     if (json)
         r = write_json(o, &result, json);
     if (!replay_is_whole(&result)) {
-        fprintf(stderr,
-                "trigreplay: %llu RoIs were lost, %llu events, %llu not taken, %llu not sent; "
-                "%llu answers came twice or unasked\n",
-                (unsigned long long)result.sum.lost, (unsigned long long)result.sum.events_lost,
-                (unsigned long long)result.sum.not_taken, (unsigned long long)result.not_sent,
-                (unsigned long long)(result.sum.duplicates + result.sum.unknown));
+        report_print_open(&result, stderr);
         r = 1;
     }
     replay_result_fini(&result);
@@ -381,10 +371,9 @@ static int generate(const struct arguments *a)
         fprintf(stderr, "trigreplay: generate wants --out FILE\n");
         return EXIT_USAGE;
     }
-    signal(SIGINT, on_signal);
-    signal(SIGTERM, on_signal);
+    stop_catch_signals();
     return files_generate(a->out, a->preset, a->o.seed, a->o.rois, a->o.layout, a->o.type,
-                          a->o.event_rois, &replay_stop) < 0
+                          a->o.event_rois, &stop_wanted) < 0
                ? EXIT_FAILED
                : 0;
 }

@@ -15,6 +15,7 @@
 #include "pace.h"
 #include "roifile.h"
 #include "shm.h"
+#include "stop.h"
 
 #define CONNECTIONS_MAX    1024u
 #define BATCH_MAX          256u
@@ -22,8 +23,6 @@
 #define SPIN_NS            (50 * NS_PER_US) /* shorter waits are not slept */
 #define TICK_MS            5                /* longest sleep */
 #define FILES_A_CONNECTION 6u /* descriptors that ZeroMQ opens for one, and to tell of its end */
-
-_Atomic bool replay_stop;
 
 struct worker { /* one thread and its connections */
     const struct replay_options *o;
@@ -41,6 +40,7 @@ struct worker { /* one thread and its connections */
     uint64_t start_ns, end_ns;
     int timer; /* tells that the next RoI is due */
     int result;
+    bool is_finishing;
     pthread_t thread;
 };
 
@@ -52,7 +52,7 @@ static bool take_on(struct worker *w, uint32_t n)
 {
     uint64_t left = atomic_load(w->left);
 
-    while (left && !atomic_load(&replay_stop))
+    while (left && !atomic_load(&stop_wanted))
         if (atomic_compare_exchange_weak(w->left, &left, left > n ? left - n : 0))
             return true;
     return false;
@@ -115,6 +115,13 @@ static bool tick_all(struct worker *w)
     return true;
 }
 
+static void finish_all(struct worker *w)
+{
+    for (uint32_t i = 0; i < w->n && !w->is_finishing; i++)
+        connection_finish(&w->connection[i]);
+    w->is_finishing = true;
+}
+
 static bool is_done(const struct worker *w)
 {
     for (uint32_t i = 0; i < w->n; i++)
@@ -170,7 +177,7 @@ static void run_worker(struct worker *w, zmq_pollitem_t *items)
         w->connection[i].timed_from_ns = w->start_ns + (uint64_t)(w->o->settle_s * NS_PER_S);
     due_ns = w->start_ns + pace_next(&w->pace);
     for (;;) {
-        bool more = atomic_load(w->left) && !atomic_load(&replay_stop);
+        bool more = atomic_load(w->left) && !atomic_load(&stop_wanted);
         bool has_sent = more && send_due(w, &due_ns, &turn), any = receive_all(w);
         uint64_t now = clock_ns();
 
@@ -179,7 +186,9 @@ static void run_worker(struct worker *w, zmq_pollitem_t *items)
         if (has_sent || answered != w->tally.decided + w->tally.refused)
             last_ns = now; /* Busy and heartbeats are no progress */
         answered = w->tally.decided + w->tally.refused;
-        if (!more && is_done(w))
+        if (atomic_load(&stop_wanted))
+            finish_all(w);
+        if ((!more && is_done(w)) || atomic_load(&stop_at_once))
             break;
         if (now > last_ns + limit_ns && (!more || due_ns < now))
             break; /* what is still open counts as lost */
@@ -240,6 +249,7 @@ static void add_tally(struct tally *sum, const struct tally *t)
     sum->duplicates += t->duplicates;
     sum->unknown += t->unknown;
     sum->lost += t->lost;
+    sum->gone += t->gone;
     sum->events_sent += t->events_sent;
     sum->events_accepted += t->events_accepted;
     sum->events_rejected += t->events_rejected;
@@ -402,7 +412,7 @@ static int start_all(const struct replay_options *o, struct worker *w)
         int r = -pthread_create(&w[i].thread, NULL, worker_main, &w[i]);
 
         if (r < 0) {
-            atomic_store(&replay_stop, true);
+            atomic_store(&stop_wanted, true);
             while (i)
                 pthread_join(w[--i].thread, NULL);
             return r;
@@ -423,8 +433,10 @@ static int run_all(const struct replay_options *o, struct worker *w, struct repl
     }
     if (r == 0 && w[0].n)
         r = take_names(ret, w[0].connection[0].client);
-    if (r == 0)
+    if (r == 0) {
+        stop_catch_signals(); /* until now they just end the program */
         r = start_all(o, w);
+    }
     if (r < 0)
         return r;
     join_all(o, w);
@@ -528,7 +540,8 @@ int replay_run(const struct replay_options *options, struct replay_result *ret_r
         r = prepare(&o, &in, context, w, connections, &left);
     if (r == 0)
         r = run_all(&o, w, ret_result);
-    if (!atomic_load(&replay_stop))
+    ret_result->was_stopped = atomic_load(&stop_wanted);
+    if (!ret_result->was_stopped)
         ret_result->not_sent = atomic_load(&left);
     if (in.source.n)
         ret_result->mean_items = (double)in.source.items / in.source.n;
@@ -558,6 +571,10 @@ void replay_result_fini(struct replay_result *r)
 
 bool replay_is_whole(const struct replay_result *r)
 {
-    return !r->not_sent && !r->sum.lost && !r->sum.not_taken && !r->sum.duplicates &&
-           !r->sum.unknown && !r->sum.events_lost;
+    const struct tally *t = &r->sum;
+    /* RoIs, and so their events, that nobody wanted to send again */
+    const bool by_wish = r->was_stopped && t->events_lost <= t->not_taken;
+
+    return !r->not_sent && !t->lost && !t->duplicates && !t->unknown &&
+           (by_wish || (!t->not_taken && !t->events_lost));
 }

@@ -33,20 +33,22 @@ struct replay_options {
 struct replay_result {
     struct tally sum;
     uint64_t not_sent; /* RoIs that the daemon gave no credits for, until the time-out */
+    bool was_stopped;
     double seconds;
     char *chains[CONNECTION_NAMES_MAX], *streams[64];
     uint32_t n_chains, n_streams;
     double mean_items;
 };
 
-/* Set by the signal handler: end early, with the report. */
-extern _Atomic bool replay_stop;
-
-/* 0, or a negative errno with a sentence on stderr. */
+/* 0, or a negative errno with a sentence on stderr.  Signals are caught once all connections are
+ * open. */
 int replay_run(const struct replay_options *o, struct replay_result *ret_result);
 void replay_result_fini(struct replay_result *r);
-/* Whether every RoI had exactly one answer. */
+/* Whether every RoI had exactly one answer; of a run that was stopped, but for those that the
+ * daemon would not take. */
 bool replay_is_whole(const struct replay_result *r);
 void report_print(const struct replay_options *o, const struct replay_result *r, FILE *out);
+/* One sentence about a run that was not whole. */
+void report_print_open(const struct replay_result *r, FILE *out);
 void report_json(const struct replay_options *o, const struct replay_result *r, FILE *out);
 #endif

@@ -103,6 +103,22 @@ void report_print(const struct replay_options *o, const struct replay_result *r,
                 percent(t->within_1mm, t->with_truth), (unsigned long long)t->with_truth);
 }
 
+void report_print_open(const struct replay_result *r, FILE *out)
+{
+    const struct tally *t = &r->sum;
+    const char *why = r->was_stopped && t->gone ? "stopped while the daemon was gone: "
+                      : r->was_stopped          ? "stopped: "
+                      : t->gone                 ? "the daemon went away and did not come back: "
+                                                : "";
+
+    fprintf(out,
+            "trigreplay: %s%llu RoIs were lost, %llu events, %llu not taken, %llu not sent; "
+            "%llu answers came twice or unasked\n",
+            why, (unsigned long long)t->lost, (unsigned long long)t->events_lost,
+            (unsigned long long)t->not_taken, (unsigned long long)r->not_sent,
+            (unsigned long long)(t->duplicates + t->unknown));
+}
+
 static void json_string(FILE *out, const char *text)
 {
     putc('"', out);
