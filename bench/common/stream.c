@@ -102,3 +102,15 @@ int stream_settle(struct stream *s)
 
     return r < 0 ? r : take_answers(s);
 }
+
+int stream_measure(struct stream *s, uint32_t window, uint64_t ns, double *ret_hz)
+{
+    const uint32_t before = s->n;
+    const uint64_t from_ns = clock_ns();
+    int r = stream_run(s, 0, window, from_ns + ns);
+
+    if (r == 0)
+        r = stream_settle(s);
+    *ret_hz = (s->n - before) / ((double)(clock_ns() - from_ns) * 1e-9);
+    return r;
+}

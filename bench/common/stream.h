@@ -30,4 +30,7 @@ void stream_close(struct stream *s);
 int stream_run(struct stream *s, double hz, uint32_t window, uint64_t until_ns);
 /* Takes answers until none is outstanding.  -ETIMEDOUT: some did not come within 10 s. */
 int stream_settle(struct stream *s);
+/* Sends as many as `window` unanswered ones allow for `ns`; the rate with which they were answered.
+ */
+int stream_measure(struct stream *s, uint32_t window, uint64_t ns, double *ret_hz);
 #endif

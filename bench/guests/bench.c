@@ -216,20 +216,6 @@ static int run_pairs(struct bench *b, struct figures *f)
     return r;
 }
 
-static int measure_max(struct bench *b)
-{
-    const uint32_t before = b->stream.n;
-    const uint64_t from_ns = clock_ns();
-    int r = bench_daemon_order(&b->daemon, "guest pause g");
-
-    if (r == 0)
-        r = stream_run(&b->stream, 0, WINDOW, from_ns + FULL_NS);
-    if (r == 0)
-        r = stream_settle(&b->stream);
-    b->max_hz = (b->stream.n - before) / ((double)(clock_ns() - from_ns) * 1e-9);
-    return r;
-}
-
 /* ---------------------------------------------------------------- figures */
 
 /* A median over the rounds, with its own error. */
@@ -291,7 +277,9 @@ static int measure(struct bench *b, const char *when)
     if (r == 0)
         r = stream_open(&b->stream, b->daemon.endpoint, &b->source, ROIS);
     if (r == 0)
-        r = measure_max(b);
+        r = bench_daemon_order(&b->daemon, "guest pause g");
+    if (r == 0)
+        r = stream_measure(&b->stream, WINDOW, FULL_NS, &b->max_hz);
     if (r == 0)
         r = run_alone(b, &f);
     if (r == 0)

@@ -53,18 +53,6 @@ static int find_worker(const struct bench *b, pid_t *ret_pid)
 
 /* ---------------------------------------------------------------- the runs */
 
-static int measure_max(struct bench *b)
-{
-    const uint32_t before = b->stream.n;
-    const uint64_t from_ns = clock_ns();
-    int r = stream_run(&b->stream, 0, UINT32_MAX, from_ns + MEASURE_NS);
-
-    if (r == 0)
-        r = stream_settle(&b->stream);
-    b->max_hz = (b->stream.n - before) / ((double)(clock_ns() - from_ns) * 1e-9);
-    return r;
-}
-
 static int run_for(struct bench *b, uint64_t ns)
 {
     return stream_run(&b->stream, b->max_hz / 2, UINT32_MAX, clock_ns() + ns);
@@ -217,7 +205,7 @@ static int measure(struct bench *b)
     if (r == 0)
         r = stream_open(&b->stream, b->daemon.endpoint, &b->source, ROIS);
     if (r == 0)
-        r = measure_max(b);
+        r = stream_measure(&b->stream, UINT32_MAX, MEASURE_NS, &b->max_hz);
     from = b->stream.n;
     if (r == 0)
         r = run_all(b);

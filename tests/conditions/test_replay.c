@@ -71,21 +71,6 @@ static struct subject dead = {
     "conditions: {dead_channels: {sensor: [40, 41], column: [256, 0], row: [0, 10],\n"
     "    n_columns: [256, 768], n_rows: [256, 100]}}\n"};
 
-/* Runs a program of the build; the last line of its output. */
-static int run(const char *arguments, char *ret_line, size_t bytes)
-{
-    char command[1024], line[256];
-    FILE *f;
-
-    snprintf(command, sizeof command, "%s/bin/%s 2>&1", getenv("TRIGD_BUILD"), arguments);
-    f = popen(command, "r");
-    assert_non_null(f);
-    ret_line[0] = '\0';
-    while (fgets(line, sizeof line, f))
-        snprintf(ret_line, bytes, "%s", line);
-    return WEXITSTATUS(pclose(f));
-}
-
 static void send_rois(const struct server *s, const char *preset, unsigned n, unsigned seed)
 {
     char arguments[512], line[256];
@@ -93,7 +78,7 @@ static void send_rois(const struct server *s, const char *preset, unsigned n, un
     snprintf(arguments, sizeof arguments,
              "trigreplay run --connect %s --preset %s --rois %u --seed %u --truth none --quiet",
              s->endpoint, preset, n, seed);
-    assert_int_equal(run(arguments, line, sizeof line), 0);
+    assert_int_equal(program_run(arguments, line, sizeof line), 0);
 }
 
 static void dump(const struct server *s, const char *what, const char *name)
@@ -102,7 +87,7 @@ static void dump(const struct server *s, const char *what, const char *name)
 
     snprintf(arguments, sizeof arguments, "trigctl --socket %s dump %s > %s/%s", s->control, what,
              s->folder, name);
-    assert_int_equal(run(arguments, line, sizeof line), 0);
+    assert_int_equal(program_run(arguments, line, sizeof line), 0);
 }
 
 static void change(struct server *s, const char *text)
@@ -126,7 +111,7 @@ static int reproduce(const struct server *s, const char *with, char *line, size_
     snprintf(arguments, sizeof arguments,
              "trigreplay reproduce %s/state/streams --config %s/trigd.yaml %s", s->folder,
              s->folder, with);
-    return run(arguments, line, bytes);
+    return program_run(arguments, line, bytes);
 }
 
 /* With the files of that number. */

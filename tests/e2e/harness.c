@@ -362,6 +362,20 @@ void server_debug_file(const struct server *s, char *ret_path, size_t bytes)
     assert_true(ret_path[0]);
 }
 
+int program_run(const char *arguments, char *ret_line, size_t bytes)
+{
+    char command[1024], line[256];
+    FILE *f;
+
+    snprintf(command, sizeof command, "%s/bin/%s 2>&1", getenv("TRIGD_BUILD"), arguments);
+    f = popen(command, "r");
+    assert_non_null(f);
+    ret_line[0] = '\0';
+    while (fgets(line, sizeof line, f))
+        snprintf(ret_line, bytes, "%s", line);
+    return WEXITSTATUS(pclose(f));
+}
+
 /* ---------------------------------------------------------------- one connection */
 
 void link_open(struct link *l, const struct server *s)

@@ -70,6 +70,10 @@ void server_debug_file(const struct server *s, char *ret_path, size_t bytes);
 /* Waits until a counter has a value, at most 10 s. */
 void server_wait_counter(struct server *s, const char *name, uint64_t value);
 
+/* Runs a program of the build, by its name and arguments, and gives the last line that it printed;
+ * its exit code. */
+int program_run(const char *arguments, char *ret_line, size_t bytes);
+
 /* ---- one connection ---- */
 
 struct link {

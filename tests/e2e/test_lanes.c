@@ -12,13 +12,22 @@
 #define ROUNDS  20u
 #define AT_ONCE 12u /* so that each of four lanes gets a batch */
 
-/* Chain 1 has step f, which is well-behaved, chain 2 step g with these parameters. */
-static const char two_steps[] =
-    "name: lanes\nstreams: [physics]\n"
-    "steps: [{name: f, plugin: fault}, {name: g, plugin: fault, params: {%s}}]\n"
-    "chains:\n"
-    "  - {name: a, id: 1, seeds: [1], steps: [{step: f}], streams: [physics]}\n"
-    "  - {name: b, id: 2, seeds: [2], steps: [{step: g}], streams: [physics]}\n";
+/* Chain 1 has step f, which is well-behaved, chain 2 step g with these parameters.  Until the next
+ * call. */
+static const char *two_steps(const char *params)
+{
+    static char menu[1024];
+
+    snprintf(menu, sizeof menu,
+             "name: lanes\nstreams: [physics]\n"
+             "steps: [{name: f, plugin: fault}, {name: g, plugin: fault, params: {%s}}]\n"
+             "chains:\n"
+             "  - {name: a, id: 1, seeds: [1], steps: [{step: f}], streams: [physics]}\n"
+             "  - {name: b, id: 2, seeds: [2], steps: [{step: g}], streams: [physics]}\n",
+             params);
+    return menu;
+}
+
 static const char cpu_and_gpu[] = "devices: [{backend: cpu, lanes: 1}, {backend: cuda, index: 0, "
                                   "lanes: 1}]\n" ONE_BATCH PATIENT;
 enum { OF_F = 1u << 1, OF_G = 1u << 2 }; /* level-1 bits */
@@ -106,10 +115,7 @@ static uint32_t count_lines(const struct server *s, const char *a, const char *b
 
 static void open_refusing(struct server *s, struct link *l, const char *params)
 {
-    char menu[1024];
-
-    snprintf(menu, sizeof menu, two_steps, params);
-    workers_prepare_gpus(s, cpu_and_gpu, menu);
+    workers_prepare_gpus(s, cpu_and_gpu, two_steps(params));
     workers_refuse(s, true);
     launch_with_log(s);
     workers_join(s, l);
@@ -179,14 +185,12 @@ static void one_lane_of_four(void **state)
 {
     struct server s;
     struct link l;
-    char menu[1024];
 
     (void)state;
-    snprintf(menu, sizeof menu, two_steps, "lost_algo: 2, refuse: 1");
     server_prepare(&s,
                    "devices: [{backend: cpu, lanes: 4}]\n"
                    "batching: {max_rois: 8, max_age_us: 1000}\n" PATIENT,
-                   menu);
+                   two_steps("lost_algo: 2, refuse: 1"));
     workers_launch(&s);
     workers_join(&s, &l);
     workers_refuse(&s, true); /* it does not open again */
@@ -217,11 +221,9 @@ static void a_gpu_is_said_to_be_lost(void **state)
 {
     struct server s;
     struct link l;
-    char menu[1024];
 
     (void)state;
-    snprintf(menu, sizeof menu, two_steps, "lost_gpu: true");
-    workers_prepare_gpus(&s, cpu_and_gpu, menu);
+    workers_prepare_gpus(&s, cpu_and_gpu, two_steps("lost_gpu: true"));
     launch_with_log(&s);
     workers_join(&s, &l);
     for (uint32_t up = 0; up < 3; up = count_lines(&s, "a lane is up again", "g@cuda:0/0"))
@@ -255,14 +257,12 @@ static void a_step_that_keeps_dying(void **state)
 {
     struct server s;
     struct link l;
-    char menu[1024];
 
     (void)state;
-    snprintf(menu, sizeof menu, two_steps, "");
     server_prepare(&s,
                    "devices: [{backend: cpu, lanes: 1}]\nworkers: {remember: 0}\n"
                    "batching: {max_rois: 8, max_age_us: 1000}\n" PATIENT,
-                   menu);
+                   two_steps(""));
     workers_launch(&s);
     workers_join(&s, &l);
     for (uint64_t i = 0; i < 20; i++) {
@@ -294,15 +294,13 @@ static void a_gpu_is_lost_in_service(void **state)
 {
     struct server s;
     struct link l;
-    char menu[1024];
 
     (void)state;
-    snprintf(menu, sizeof menu, two_steps, "");
     workers_prepare_gpus(
         &s,
         "devices: [{backend: cpu, lanes: 2}, {backend: cuda, index: 0, lanes: 1}]\n"
         "steps: [{step: g, backends: [cuda]}]\n" ONE_BATCH PATIENT,
-        menu);
+        two_steps(""));
     workers_launch(&s);
     workers_join(&s, &l);
     serve(&l, OF_F | OF_G);
@@ -330,11 +328,9 @@ static void a_gpu_is_lost_while_warming_up(void **state)
 {
     struct server s;
     struct link l;
-    char menu[1024];
 
     (void)state;
-    snprintf(menu, sizeof menu, two_steps, "");
-    workers_prepare_gpus(&s, cpu_and_gpu, menu);
+    workers_prepare_gpus(&s, cpu_and_gpu, two_steps(""));
     workers_lose_kernels(&s, 0, true);
     workers_launch(&s);
     workers_join(&s, &l);

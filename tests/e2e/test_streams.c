@@ -451,22 +451,6 @@ static void files_hold_what_the_stream_asks_for(void **state)
     server_clean(&s);
 }
 
-/* The last line that trigreplay prints, and its exit code. */
-static int replay(const char *arguments, char *ret_line, size_t bytes)
-{
-    char command[1024], line[256];
-    FILE *f;
-
-    snprintf(command, sizeof command, "%s/bin/trigreplay %s 2>&1", getenv("TRIGD_BUILD"),
-             arguments);
-    f = popen(command, "r");
-    assert_non_null(f);
-    ret_line[0] = '\0';
-    while (fgets(line, sizeof line, f))
-        snprintf(ret_line, bytes, "%s", line);
-    return WEXITSTATUS(pclose(f));
-}
-
 static const char z_menu[] =
     "streams: [physics]\n"
     "steps:\n"
@@ -487,27 +471,28 @@ static void a_stream_that_is_replayed_is_decided_alike(void **state)
     (void)state;
     snprintf(text, sizeof text, z_menu, "min: 5");
     server_start(&s, DEVICES "streams: [{stream: physics, file_mbytes: 1, flush_ms: 5}]\n", text);
-    snprintf(arguments, sizeof arguments,
-             "run --connect ipc://%s/in --rois 100 --seed 5 --truth none --quiet --decisions "
-             "%s/decisions.roi",
-             s.folder, s.folder);
-    assert_int_equal(replay(arguments, line, sizeof line), 0);
+    snprintf(
+        arguments, sizeof arguments,
+        "trigreplay run --connect ipc://%s/in --rois 100 --seed 5 --truth none --quiet --decisions "
+        "%s/decisions.roi",
+        s.folder, s.folder);
+    assert_int_equal(program_run(arguments, line, sizeof line), 0);
     link_open(&l, &s);
     link_hello(&l, "streams", 0);
     send_rois(&l, 0, 20, 300); /* some that were there: the first copy counts */
     link_close(&l);
     assert_int_equal(server_stream(&s, "physics", "rois"), 120);
     assert_int_equal(server_end(&s, SIGTERM, 10), 0);
-    snprintf(arguments, sizeof arguments, "reproduce %s/state/streams --config %s/trigd.yaml",
-             s.folder, s.folder);
-    assert_int_equal(replay(arguments, line, sizeof line), 0);
+    snprintf(arguments, sizeof arguments,
+             "trigreplay reproduce %s/state/streams --config %s/trigd.yaml", s.folder, s.folder);
+    assert_int_equal(program_run(arguments, line, sizeof line), 0);
     assert_string_equal(line, "100 RoIs decided as before, 0 otherwise\n");
     snprintf(text, sizeof text, z_menu, "min: 1000000");
     server_menu(&s, text);
-    assert_int_equal(replay(arguments, line, sizeof line), 1);
+    assert_int_equal(program_run(arguments, line, sizeof line), 1);
     assert_null(strstr(line, " 0 otherwise"));
-    snprintf(arguments, sizeof arguments, "show %s/decisions.roi", s.folder);
-    assert_int_equal(replay(arguments, line, sizeof line), 0);
+    snprintf(arguments, sizeof arguments, "trigreplay show %s/decisions.roi", s.folder);
+    assert_int_equal(program_run(arguments, line, sizeof line), 0);
     assert_string_equal(line, "100 RoIs in 1 records\n");
     server_clean(&s);
 }
@@ -529,15 +514,16 @@ static void events_are_whole_in_the_files(void **state)
     server_start(&s, DEVICES "events: {rois: 4}\nstreams: [{stream: physics, flush_ms: 5}]\n",
                  threes);
     snprintf(arguments, sizeof arguments,
-             "run --connect ipc://%s/in --rois 120 --event-rois 3 --seed 5 --truth none --quiet",
+             "trigreplay run --connect ipc://%s/in --rois 120 --event-rois 3 --seed 5 --truth none "
+             "--quiet",
              s.folder);
-    assert_int_equal(replay(arguments, line, sizeof line), 0);
+    assert_int_equal(program_run(arguments, line, sizeof line), 0);
     n = server_stream(&s, "physics", "rois");
     assert_true(n >= 6 && n < 120 && n % 3 == 0);
     assert_int_equal(server_end(&s, SIGTERM, 10), 0);
-    snprintf(arguments, sizeof arguments, "reproduce %s/state/streams --config %s/trigd.yaml",
-             s.folder, s.folder);
-    assert_int_equal(replay(arguments, line, sizeof line), 0);
+    snprintf(arguments, sizeof arguments,
+             "trigreplay reproduce %s/state/streams --config %s/trigd.yaml", s.folder, s.folder);
+    assert_int_equal(program_run(arguments, line, sizeof line), 0);
     snprintf(arguments, sizeof arguments, "%llu RoIs decided as before, 0 otherwise\n",
              (unsigned long long)n);
     assert_string_equal(line, arguments);
