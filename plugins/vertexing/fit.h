@@ -13,8 +13,34 @@ struct vx_bounds {
 
 #define VX_SHRINK 0.5f /* of Tukey's constant, from round to round */
 
-/* Adds up the n <= VX_SUMS sums of all work-items: own[j] of each to total[j].  `room` has n places
- * for each work-item. */
+/* What a fit's work-items share.  In CUDA they are a warp: sums come to all of them, each computes
+ * the same from them, in registers, and none waits. */
+#if defined(__CUDACC__)
+#define VX_SAME
+#define VX_ROOM_SUMS(n) 1u
+#define VX_TELLS        1u /* whether this work-item computes what is shared */
+#define VX_BARRIER()
+#else
+#define VX_SAME         TRG_SHARED
+#define VX_ROOM_SUMS(n) (VX_FIT_GROUP * (n))
+#define VX_TELLS        (TRG_LID == 0u)
+#define VX_BARRIER()    TRG_BARRIER()
+#endif
+
+/* Adds up the n <= VX_SUMS sums of all work-items: own[j] of each, below 2^52, to total[j].  `room`
+ * has n places for each work-item. */
+#if defined(__CUDACC__)
+TRG_FN void vx_sum_up(trg_i64 *room, const trg_i64 *own, trg_u32 n, trg_i64 *total)
+{
+    (void)room;
+    for (trg_u32 j = 0u; j < n; j++) {
+        const trg_u32 low = trg_warp_sum_((trg_u32)own[j] & 0x7ffffffu);
+        const trg_u32 high = trg_warp_sum_((trg_u32)(own[j] >> 27));
+
+        total[j] = (trg_i64)(trg_i32)high * 0x8000000 + low;
+    }
+}
+#else
 TRG_GROUP_FN void vx_sum_up(TRG_LOCAL trg_i64 *room, const trg_i64 *own, trg_u32 n,
                             TRG_LOCAL trg_i64 *total)
 {
@@ -29,6 +55,24 @@ TRG_GROUP_FN void vx_sum_up(TRG_LOCAL trg_i64 *room, const trg_i64 *own, trg_u32
         total[j] = sum;
     }
     TRG_BARRIER();
+}
+#endif
+
+/* The sum of `own` of all work-items; `room`: a word. */
+TRG_GROUP_FN trg_u32 vx_count_up(TRG_LOCAL trg_u32 *room, trg_u32 own)
+{
+#if defined(__CUDACC__)
+    (void)room;
+    return trg_warp_sum_(own);
+#else
+    TRG_BARRIER();
+    if (TRG_LID == 0u)
+        *room = 0u;
+    TRG_BARRIER();
+    TRG_ATOMIC_ADD_LOCAL(room, own);
+    TRG_BARRIER();
+    return *room;
+#endif
 }
 
 /* Tukey's constant in the next round. */

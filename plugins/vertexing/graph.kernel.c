@@ -424,10 +424,10 @@ TRG_KERNEL8(vx_fit_secondary, (const trg_u8, data), (const float, tracks),
             (const struct vx_vertex, pvs), (struct vx_vertex, svs),
             (const struct vx_counts, counts), (struct vx_par, par))
 {
-    TRG_SHARED trg_i64 sums[VX_FIT_GROUP * VX_SUMS];
-    TRG_SHARED trg_i64 total[VX_SUMS];
-    TRG_SHARED struct vx_vertex v;
-    TRG_SHARED trg_u32 done;
+    VX_SAME trg_i64 sums[VX_ROOM_SUMS(VX_SUMS)];
+    VX_SAME trg_i64 total[VX_SUMS];
+    VX_SAME struct vx_vertex v;
+    VX_SAME trg_u32 done;
     const trg_u32 roi = TRG_GID / par.fit_parts, part = TRG_GID % par.fit_parts;
     const trg_u32 first = TRG_BEGIN(data, par.in, roi), room = par.items_room;
     const trg_u32 n = counts[roi].n_selected, n_components = counts[roi].n_components;
@@ -441,8 +441,8 @@ TRG_KERNEL8(vx_fit_secondary, (const trg_u8, data), (const float, tracks),
         const struct vx_members all = {list, label, n, root};
         float c = par.tukey_start;
 
-        TRG_BARRIER();
-        if (TRG_LID == 0u) {
+        VX_BARRIER();
+        if (VX_TELLS) {
             const struct vx_line l = vx_load(tracks, room, list[root]);
             struct vx_vertex zero = {0};
 
@@ -455,20 +455,20 @@ TRG_KERNEL8(vx_fit_secondary, (const trg_u8, data), (const float, tracks),
             v.alive = 1u;
             done = 0u;
         }
-        TRG_BARRIER();
+        VX_BARRIER();
         for (trg_u32 round = 0u; round < par.rounds && !done; round++) {
             trg_i64 own[VX_SUMS] = {0};
 
             vx_add_members(tracks, room, all, v, round ? 1.0f / (c * c) : 0.0f, own);
             vx_sum_up(sums, own, VX_SUMS, total);
-            if (TRG_LID == 0u) {
+            if (VX_TELLS) {
                 const struct vx_round r = vx_move(v, total);
 
                 v = r.v;
                 done = !r.v.alive || (round && vx_rests(r, c, par));
             }
             c = round ? vx_shrink(c, par.tukey_end) : c;
-            TRG_BARRIER();
+            VX_BARRIER();
         }
         vx_add_momenta(tracks, all, v, par, sums, total);
         if (TRG_LID == 0u) {

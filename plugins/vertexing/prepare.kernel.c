@@ -212,10 +212,10 @@ TRG_FN struct vx_grid vx_choose_grid(struct vx_grid fixed, TRG_LOCAL const trg_u
  * integers: no order makes a difference. */
 TRG_KERNEL2(vx_find_beam, (const trg_u8, data), (struct vx_grid, grids), (struct vx_par, par))
 {
-    TRG_SHARED trg_i64 sums[VX_FIT_GROUP * VX_B_SUMS];
-    TRG_SHARED trg_i64 total[VX_B_SUMS];
+    VX_SAME trg_i64 sums[VX_ROOM_SUMS(VX_B_SUMS)];
+    VX_SAME trg_i64 total[VX_B_SUMS];
     TRG_SHARED float track[7u * VX_BEAM_TRACKS];
-    TRG_SHARED struct vx_beam beam;
+    VX_SAME struct vx_beam beam;
     const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID);
     const trg_u32 all = TRG_END(data, par.in, TRG_GID) - first;
     const trg_u32 step = (all + VX_BEAM_TRACKS - 1u) / VX_BEAM_TRACKS;
@@ -233,7 +233,7 @@ TRG_KERNEL2(vx_find_beam, (const trg_u8, data), (struct vx_grid, grids), (struct
         track[5u * VX_BEAM_TRACKS + k] = TRG_TRACKS_VAR_TX(data, par.in)[i];
         track[6u * VX_BEAM_TRACKS + k] = TRG_TRACKS_COV_X_TX(data, par.in)[i];
     }
-    if (TRG_LID == 0u) {
+    if (VX_TELLS) {
         beam.x = par.beam_x;
         beam.y = par.beam_y;
     }
@@ -255,10 +255,10 @@ TRG_KERNEL2(vx_find_beam, (const trg_u8, data), (struct vx_grid, grids), (struct
             own[VX_B_Y] += (trg_i32)(t.weight * t.miss * t.ny * 1048576.0f);
         }
         vx_sum_up(sums, own, VX_B_SUMS, total);
-        if (TRG_LID == 0u)
+        if (VX_TELLS)
             beam = vx_beam_step(total, x, y, par.beam_x, par.beam_y);
         width *= VX_BEAM_SHRINK;
-        TRG_BARRIER();
+        VX_BARRIER();
     }
     if (TRG_LID == 0u) {
         grids[TRG_GID].beam_x = beam.x;

@@ -117,10 +117,10 @@ TRG_KERNEL7(vx_fit_primary, (const trg_u8, data), (const float, sorted), (const 
             (const struct vx_grid, grids), (const struct vx_vertex, seeds),
             (struct vx_vertex, fits), (const struct vx_counts, counts), (struct vx_par, par))
 {
-    TRG_SHARED trg_i64 sums[VX_FIT_GROUP * VX_SUMS];
-    TRG_SHARED trg_i64 total[VX_SUMS];
-    TRG_SHARED struct vx_vertex v;
-    TRG_SHARED trg_u32 done, own_below, own_above;
+    VX_SAME trg_i64 sums[VX_ROOM_SUMS(VX_SUMS)];
+    VX_SAME trg_i64 total[VX_SUMS];
+    VX_SAME struct vx_vertex v;
+    VX_SAME trg_u32 done, room[2];
     const trg_u32 roi = TRG_GID / par.fit_parts, part = TRG_GID % par.fit_parts;
     const trg_u32 place = vx_place(TRG_BEGIN(data, par.in, roi), roi);
     /* where they are settled, seeds are what the last fits were */
@@ -135,34 +135,33 @@ TRG_KERNEL7(vx_fit_primary, (const trg_u8, data), (const float, sorted), (const 
         float c = par.tukey_start;
         struct vx_own n;
 
-        TRG_BARRIER();
-        if (TRG_LID == 0u) {
+        VX_BARRIER();
+        if (VX_TELLS) {
             v = list[k];
-            done = own_below = own_above = 0u;
+            done = 0u;
         }
-        TRG_BARRIER();
+        VX_BARRIER();
         for (trg_u32 round = 0u; round < rounds && !done; round++) {
             trg_i64 own[VX_SUMS] = {0};
 
             w.in.var_z = vx_seed_var(grids[roi].width, par.fresh, round);
             vx_add_tracks(sorted, par.items_room, w, v, 1.0f / (c * c), own);
             vx_sum_up(sums, own, VX_SUMS, total);
-            if (TRG_LID == 0u) {
+            if (VX_TELLS) {
                 const struct vx_round r = vx_move(v, total);
 
                 v = r.v;
                 done = vx_rests(r, c, par);
             }
             c = vx_shrink(c, par.tukey_end);
-            TRG_BARRIER();
+            VX_BARRIER();
         }
         n = vx_count_own(sorted, par.items_room, w, v, list[below], list[above], par);
-        TRG_ATOMIC_ADD_LOCAL(&own_below, n.below);
-        TRG_ATOMIC_ADD_LOCAL(&own_above, n.above);
-        TRG_BARRIER();
+        n.below = vx_count_up(&room[0], n.below);
+        n.above = vx_count_up(&room[1], n.above);
         if (TRG_LID == 0u) {
-            v.own[0] = below < k ? own_below : v.n_tracks;
-            v.own[1] = above > k ? own_above : v.n_tracks;
+            v.own[0] = below < k ? n.below : v.n_tracks;
+            v.own[1] = above > k ? n.above : v.n_tracks;
             fits[place + k] = v;
         }
     }

@@ -402,4 +402,20 @@ TRG_GROUP_FN void trg_group_sort(TRG_LOCAL trg_u32 *scratch, TRG_GLOBAL trg_u32 
         }
     TRG_BARRIER();
 }
+
+/* ---------------------------------------------------------------- warps */
+
+#if defined(__CUDACC__)
+/* Of a full warp, for each lane: the sum of all values. */
+TRG_GROUP_FN trg_u32 trg_warp_sum_(trg_u32 value)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(0xffffffffu, value);
+#else
+    for (trg_u32 step = 16u; step; step /= 2u)
+        value += __shfl_xor_sync(0xffffffffu, value, step);
+    return value;
+#endif
+}
+#endif
 #endif
