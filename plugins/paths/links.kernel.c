@@ -10,43 +10,54 @@
 #include "trigd/common/group.h"
 #include "trigd/common/portions.h"
 
-/* What a group knows of its doublets. */
-struct pa_tile {
-    TRG_LOCAL trg_u32 *first, *end;     /* candidates */
-    TRG_LOCAL float *z1, *r1, *z2, *r2; /* the line */
-    TRG_LOCAL float *theta_cut;
-    TRG_LOCAL trg_u32 *n, *low, *high; /* links: how many; the first and the last one */
+/* Doublet d has n links.  Only what is listed is looked at again: with which paths can begin. */
+TRG_FN void pa_mark(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 d, trg_u32 n)
+{
+    if (n || par->min_doublets < 2u)
+        TRG_ATOMIC_OR_GLOBAL(&PA_U32(work, par->at.mask)[d / 32u], 1u << (d & 31u));
+}
+
+#if defined(__CUDACC__)
+#include "links_warp.h"
+#else
+struct pa_tile { /* what a group knows of its doublets */
+    trg_u32 scratch[TRG_GROUP_SCAN_SCRATCH],
+        begin[PA_GROUP_MAX];                        /* portions before those of each */
+    trg_u32 first[PA_GROUP_MAX], end[PA_GROUP_MAX]; /* candidates */
+    float z1[PA_GROUP_MAX], r1[PA_GROUP_MAX], z2[PA_GROUP_MAX], r2[PA_GROUP_MAX]; /* the line */
+    float theta_cut[PA_GROUP_MAX];
+    trg_u32 n[PA_GROUP_MAX], low[PA_GROUP_MAX], high[PA_GROUP_MAX]; /* links: how many; the ends */
 };
 
 /* Doublet d is number k of the group; returns how many candidates it has. */
 TRG_FN trg_u32 pa_open_doublet(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par, trg_u32 d,
-                               trg_u32 k, const struct pa_tile t)
+                               trg_u32 k, TRG_LOCAL struct pa_tile *t)
 {
     const struct pa_next next = pa_candidates(work, par, d);
     const struct pa_line s = pa_line_of(work, par, d);
 
-    t.n[k] = t.high[k] = 0u;
-    t.low[k] = PA_NONE;
-    t.first[k] = next.first;
-    t.end[k] = next.end;
-    t.z1[k] = s.z1;
-    t.r1[k] = s.r1;
-    t.z2[k] = s.z2;
-    t.r2[k] = s.r2;
-    t.theta_cut[k] = s.theta_cut;
+    t->n[k] = t->high[k] = 0u;
+    t->low[k] = PA_NONE;
+    t->first[k] = next.first;
+    t->end[k] = next.end;
+    t->z1[k] = s.z1;
+    t->r1[k] = s.r1;
+    t->z2[k] = s.z2;
+    t->r2[k] = s.r2;
+    t->theta_cut[k] = s.theta_cut;
     return next.end - next.first;
 }
 
 TRG_FN struct pa_line pa_line_in(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par,
-                                 trg_u32 d, trg_u32 k, const struct pa_tile t)
+                                 trg_u32 d, trg_u32 k, TRG_LOCAL struct pa_tile *t)
 {
     struct pa_line s;
 
-    s.z1 = t.z1[k];
-    s.r1 = t.r1[k];
-    s.z2 = t.z2[k];
-    s.r2 = t.r2[k];
-    s.theta_cut = t.theta_cut[k];
+    s.z1 = t->z1[k];
+    s.r1 = t->r1[k];
+    s.z2 = t->z2[k];
+    s.r2 = t->r2[k];
+    s.theta_cut = t->theta_cut[k];
     s.slope = par->align == PA_ALIGN_SLOPE ? PA_CF32(work, par->at.slope)[d] : 0.0f;
     return s;
 }
@@ -54,10 +65,10 @@ TRG_FN struct pa_line pa_line_in(TRG_GLOBAL const trg_u32 *work, const struct pa
 /* Counts the links of doublet d, number k of the group, among one portion of its candidates, and
  * finds the first and the last one.  Others may do so with other portions. */
 TRG_FN void pa_count_links(TRG_GLOBAL const trg_u32 *work, const struct pa_par *par, trg_u32 d,
-                           trg_u32 portion, trg_u32 k, const struct pa_tile t)
+                           trg_u32 portion, trg_u32 k, TRG_LOCAL struct pa_tile *t)
 {
     const struct pa_line s = pa_line_in(work, par, d, k, t);
-    const trg_u32 first = t.first[k] + portion * par->portion, all = t.end[k];
+    const trg_u32 first = t->first[k] + portion * par->portion, all = t->end[k];
     const trg_u32 end = all - first < par->portion ? all : first + par->portion;
     struct pa_side side;
     trg_u32 n = 0u, low = 0u, high = 0u, has_side = 0u; /* most need none */
@@ -75,59 +86,54 @@ TRG_FN void pa_count_links(TRG_GLOBAL const trg_u32 *work, const struct pa_par *
         n++;
     }
     if (n) {
-        TRG_ATOMIC_ADD_LOCAL(&t.n[k], n);
-        TRG_ATOMIC_MIN_LOCAL(&t.low[k], low);
-        TRG_ATOMIC_MAX_LOCAL(&t.high[k], high);
+        TRG_ATOMIC_ADD_LOCAL(&t->n[k], n);
+        TRG_ATOMIC_MIN_LOCAL(&t->low[k], low);
+        TRG_ATOMIC_MAX_LOCAL(&t->high[k], high);
     }
-}
-
-/* Doublet d has n links.  Only what is listed is looked at again: with which paths can begin. */
-TRG_FN void pa_mark(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 d, trg_u32 n)
-{
-    if (n || par->min_doublets < 2u)
-        TRG_ATOMIC_OR_GLOBAL(&PA_U32(work, par->at.mask)[d / 32u], 1u << (d & 31u));
 }
 
 /* Of doublet d, number k of the group. */
 TRG_FN void pa_note_links(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 d, trg_u32 k,
-                          const struct pa_tile t)
+                          TRG_LOCAL struct pa_tile *t)
 {
-    PA_U32(work, par->at.n_links)[d] = t.n[k];
-    if (t.n[k]) {
-        PA_U32(work, par->at.link_low)[d] = t.low[k];
-        PA_U32(work, par->at.link_high)[d] = t.high[k];
+    PA_U32(work, par->at.n_links)[d] = t->n[k];
+    if (t->n[k]) {
+        PA_U32(work, par->at.link_low)[d] = t->low[k];
+        PA_U32(work, par->at.link_high)[d] = t->high[k];
     }
-    pa_mark(work, par, d, t.n[k]);
+    pa_mark(work, par, d, t->n[k]);
 }
 
 /* A group takes as many doublets as it has work-items, and deals out the candidates of all of them
  * in portions: lists are of very different lengths, and so nobody waits for who has a long one. */
+TRG_GROUP_FN void pa_count_tile(TRG_GLOBAL trg_u32 *work, const struct pa_par *par, trg_u32 tile,
+                                trg_u32 n, TRG_LOCAL struct pa_tile *t)
+{
+    const trg_u32 d = tile + TRG_LID;
+    const trg_u32 all = d < n ? pa_open_doublet(work, par, d, TRG_LID, t) : 0u;
+    trg_u32 total = 0u;
+
+    t->begin[TRG_LID] =
+        trg_group_scan(t->scratch, (all + par->portion - 1u) / par->portion, &total);
+    TRG_BARRIER();
+    for (trg_u32 i = TRG_LID; i < total; i += TRG_LSIZE) {
+        const trg_u32 k = trg_portion_owner(t->begin, TRG_LSIZE, i);
+
+        pa_count_links(work, par, tile + k, i - t->begin[k], k, t);
+    }
+    TRG_BARRIER();
+    if (d < n)
+        pa_note_links(work, par, d, TRG_LID, t);
+}
+#endif
+
 TRG_KERNEL1(pa_links_count, (trg_u32, work), (struct pa_par, par))
 {
-    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCAN_SCRATCH];
-    TRG_SHARED trg_u32 begin[PA_GROUP_MAX], first[PA_GROUP_MAX], end[PA_GROUP_MAX];
-    TRG_SHARED float z1[PA_GROUP_MAX], r1[PA_GROUP_MAX], z2[PA_GROUP_MAX], r2[PA_GROUP_MAX];
-    TRG_SHARED float theta_cut[PA_GROUP_MAX];
-    TRG_SHARED trg_u32 links[PA_GROUP_MAX], low[PA_GROUP_MAX], high[PA_GROUP_MAX];
-    const struct pa_tile t = {first, end, z1, r1, z2, r2, theta_cut, links, low, high};
+    TRG_SHARED struct pa_tile t;
     const trg_u32 n = work[par.at.totals + PA_TOTAL_DOUBLETS];
 
-    for (trg_u32 tile = TRG_GID * TRG_LSIZE; tile < n; tile += TRG_GROUPS * TRG_LSIZE) {
-        const trg_u32 d = tile + TRG_LID;
-        const trg_u32 all = d < n ? pa_open_doublet(work, &par, d, TRG_LID, t) : 0u;
-        trg_u32 total = 0u;
-
-        begin[TRG_LID] = trg_group_scan(scratch, (all + par.portion - 1u) / par.portion, &total);
-        TRG_BARRIER();
-        for (trg_u32 i = TRG_LID; i < total; i += TRG_LSIZE) {
-            const trg_u32 k = trg_portion_owner(begin, TRG_LSIZE, i);
-
-            pa_count_links(work, &par, tile + k, i - begin[k], k, t);
-        }
-        TRG_BARRIER();
-        if (d < n)
-            pa_note_links(work, &par, d, TRG_LID, t);
-    }
+    for (trg_u32 tile = TRG_GID * TRG_LSIZE; tile < n; tile += TRG_GROUPS * TRG_LSIZE)
+        pa_count_tile(work, &par, tile, n, &t);
 }
 
 /* After the scan of the mask's bits into `words`: lists the doublets of the mask in their order,

@@ -10,7 +10,7 @@
 #define PA_RANK_MOST  256u   /* doublets of a hit that are put in order by counting */
 #define PA_PORTION    8u     /* candidates of a doublet that a work-item of a GPU takes */
 #define PA_GROUP_MAX  256u   /* largest work-group that the kernels are launched with */
-#define PA_PARTS_MAX  1024u  /* groups that share a scan */
+#define PA_PARTS_MAX  256u   /* groups that share a scan */
 #define PA_FREE       1024u  /* links and paths that every RoI may have, however few doublets */
 #define PA_ROUNDS     4u     /* of the choice among duplicates that the whole device does */
 #define PA_WIDE_FROM  20000u /* hits of an RoI from which on it does */

@@ -228,13 +228,13 @@ static void find_starts(struct launch *l)
 {
     const struct pa_at *a = &l->par.at;
     const uint32_t by_hit = groups_for(l->p, l->most_hits + 1ull);
-    const uint32_t by_doublet = groups_for(l->p, l->most_doublets);
+    const uint32_t by_doublet = groups_for(l->p, l->most_doublets), n_rois = l->par.n_rois;
 
     RUN(l, K_HITS, by_hit, l->hits, l->doublets, l->work);
     if (l->p->device.is_host)
         RUN(l, K_STARTS_ONCE, 1, l->doublets, l->work);
     else
-        RUN(l, K_IN_ORDER, by_doublet, l->doublets, l->work);
+        RUN(l, K_IN_ORDER, (by_doublet / n_rois + 1) * n_rois, l->doublets, l->work);
     RUN(l, K_COUNT, by_doublet, l->doublets, l->work);
     scan(l, a->count, a->start, a->totals + PA_TOTAL_UNSORTED_HITS, false, l->most_hits);
     run(l, K_SCATTER, by_doublet);

@@ -5,10 +5,42 @@
 #include "paths.h"
 #include "trigd/common/group.h"
 
+#if defined(__CUDACC__)
+#define PA_WARP 32u
+#define PA_ALL  0xffffffffu /* groups are whole warps */
+#define PA_LANE (TRG_LID & (PA_WARP - 1u))
+
+/* As trg_warp_scan_, for 64 bits. */
+TRG_FN trg_u64 pa_warp_sum(trg_u64 value)
+{
+    for (trg_u32 step = 1u; step < PA_WARP; step *= 2u) {
+        const trg_u64 other = __shfl_up_sync(PA_ALL, value, step);
+
+        if (PA_LANE >= step)
+            value += other;
+    }
+    return value;
+}
+#endif
+
 /* As trg_group_scan, for 64 bits: the sum of what the work-items before this one have; that of all
  * goes to `ret_total`.  `buffer` has PA_GROUP_MAX places; all of the group come here. */
 TRG_GROUP_FN trg_u64 pa_group_sum(TRG_LOCAL trg_u64 *buffer, trg_u64 mine, trg_u64 *ret_total)
 {
+#if defined(__CUDACC__)
+    const trg_u32 warp = TRG_LID / PA_WARP, warps = TRG_LSIZE / PA_WARP;
+    const trg_u64 sum = pa_warp_sum(mine);
+    trg_u64 warp_sum, before;
+
+    if (PA_LANE == PA_WARP - 1u)
+        buffer[warp] = sum;
+    TRG_BARRIER();
+    warp_sum = pa_warp_sum(PA_LANE < warps ? buffer[PA_LANE] : 0u);
+    *ret_total = __shfl_sync(PA_ALL, warp_sum, warps - 1u);
+    before = __shfl_sync(PA_ALL, warp_sum, warp ? warp - 1u : 0u);
+    TRG_BARRIER();
+    return (warp ? before : 0u) + sum - mine;
+#else
     trg_u64 before;
 
     buffer[TRG_LID] = mine;
@@ -24,6 +56,7 @@ TRG_GROUP_FN trg_u64 pa_group_sum(TRG_LOCAL trg_u64 *buffer, trg_u64 mine, trg_u
     *ret_total = buffer[TRG_LSIZE - 1u];
     TRG_BARRIER();
     return before;
+#endif
 }
 
 /* How many listed doublets come before doublet d; see pa_list. */

@@ -207,28 +207,28 @@ TRG_KERNEL2(pa_starts_once, (const trg_u8, doublets), (trg_u32, work), (struct p
     work[par.at.totals + PA_TOTAL_DOUBLETS] = n;
 }
 
-/* Takes the doublets as they come, in the hope that all are used and in order. */
+/* Takes the doublets as they come, in the hope that all are used and in order.  RoIs have the same
+ * number of groups each. */
 TRG_KERNEL2(pa_in_order, (const trg_u8, doublets), (trg_u32, work), (struct pa_par, par))
 {
     TRG_SHARED trg_u32 disorder; /* one of a group tells it for all */
     TRG_GLOBAL const trg_u32 *h_first = PA_U32(work, par.at.h_first);
     TRG_GLOBAL const trg_u32 *d_first = PA_U32(work, par.at.d_first);
+    const trg_u32 parts = TRG_GROUPS / par.n_rois, r = TRG_GID / parts;
     const trg_u32 base = TRG_BEGIN(doublets, par.doublets, 0), n = d_first[par.n_rois];
+    const trg_u32 first = h_first[r], n_hits = h_first[r + 1u] - first, end = d_first[r + 1u];
     TRG_GLOBAL const trg_u32 *inner = TRG_DOUBLETS_INNER(doublets, par.doublets) + base;
-    trg_u32 r = 0u;
 
     if (TRG_LID == 0u)
         disorder = 0u;
     TRG_BARRIER();
-    PA_EACH (i, n) {
-        trg_u32 from, to, first;
+    for (trg_u32 i = d_first[r] + TRG_GID % parts * TRG_LSIZE + TRG_LID; i < end;
+         i += parts * TRG_LSIZE) {
+        trg_u32 from, to;
 
         if (work[par.at.totals + PA_TOTAL_UNSORTED])
             continue; /* somebody else has seen that there is no hope */
-        r = pa_roi_of(d_first, par.n_rois, r, i);
-        first = h_first[r];
-        if (pa_hits_of(doublets, work, &par, first, h_first[r + 1u] - first, base + i, &from,
-                       &to) &&
+        if (pa_hits_of(doublets, work, &par, first, n_hits, base + i, &from, &to) &&
             (i == d_first[r] || inner[i - 1u] <= inner[i]))
             pa_store_doublet(work, &par, i, from, to);
         else
