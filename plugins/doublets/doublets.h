@@ -16,13 +16,13 @@
 #define DBW_TAKEN       (DBW_CELLS + 2u) /* behind the cell of hits on no layer, and the end: */
 #define DBW_LEFT        (DBW_CELLS + 3u) /* doublets in `loose`; 1: not all that were found */
 #define DBW_ROOM        (DBW_CELLS + 4u)
-#define DBW_TILE        64u         /* hits that a group searches for at a time, at most */
-#define DBW_DENSE       800000u     /* and fewer where these times the RoI's hits are more */
-#define DBW_GANG        4u          /* work-items of a GPU for a portion, and for a row */
-#define DBW_PORTION     16u         /* hits of a window */
-#define DBW_LISTED      1536u       /* doublets that a group can note */
-#define DBW_LONG        64u         /* row that a whole group puts in order */
-#define DBW_UNLISTED    0x80000000u /* of where a row is: it is not there yet */
+#define DBW_TILE        64u              /* hits that a group searches for at a time, at most */
+#define DBW_DENSE       800000u          /* and fewer where these times the RoI's hits are more */
+#define DBW_GANG        4u               /* work-items of a GPU for a portion, and for a row */
+#define DBW_PORTION     16u              /* hits of a window */
+#define DBW_LISTED      (6u * DBT_GROUP) /* doublets that a group can note */
+#define DBW_LONG        64u              /* row that a whole group puts in order */
+#define DBW_UNLISTED    0x80000000u      /* of where a row is: it is not there yet */
 #define DBT_PI          3.14159274f
 #define DBT_TURN        6.28318548f
 
@@ -46,7 +46,8 @@ struct dbt_hit { /* about the beam line */
 struct dbt_par {
     struct trg_span in, out;
     struct dbt_cuts cuts;
-    struct dbt_pair pair[DBT_PAIRS_MAX];
+    struct dbt_pair pair[DBT_PAIRS_MAX]; /* in order of their inner layers */
+    trg_u32 first[DBT_LAYERS + 1u];      /* of the pairs of each layer */
     trg_u32 n_pairs;
     trg_u32 n_rois;
     trg_u32 room;        /* places for hits: the stride of all columns */
@@ -55,7 +56,7 @@ struct dbt_par {
     trg_u32 max_per_hit; /* and this many times its hits */
     trg_u32 out_room;    /* places for doublets: never too few */
     trg_u32 windows;     /* 1: without trees */
-    trg_u32 tile;        /* hits that a group searches for at a time */
+    trg_u32 tile;        /* hits that a group searches for at a time, a power of two */
     trg_u32 slots;       /* pairs that have the same inner layer, at most */
     trg_u32 gang;        /* work-items that share a hit, without trees: 1, 2, 4 .. 32 */
 };

@@ -118,6 +118,16 @@ static float past_r(const struct doublets_config *c, uint32_t k)
     return pairs[k].outer < DBT_BARREL || layer >= DBT_BARREL ? 1e6f : c->layer_mm[layer];
 }
 
+static struct dbt_pair pair_of(const struct doublets_config *c, uint32_t k)
+{
+    return (struct dbt_pair){.inner = pairs[k].inner,
+                             .outer = pairs[k].outer,
+                             .phi_road = c->phi_rad[k],
+                             .z_road = c->dz_mm[k],
+                             .past_r = past_r(c, k),
+                             .past_z = c->barrel_half_mm};
+}
+
 void doublets_fill_par(const struct doublets_config *c, struct dbt_par *ret)
 {
     /* p = 0.3 B R, with R in m, more exactly */
@@ -128,23 +138,16 @@ void doublets_fill_par(const struct doublets_config *c, struct dbt_par *ret)
                                   .beam_z = c->beam_z_mm,
                                   .beam_half = c->beam_half_mm,
                                   .two_r_min = (float)(2.0 * r_min)};
-    ret->n_pairs = 0;
-    for (uint32_t k = 0; k < DBT_PAIRS_MAX; k++)
-        if (c->phi_rad[k] > 0)
-            ret->pair[ret->n_pairs++] = (struct dbt_pair){.inner = pairs[k].inner,
-                                                          .outer = pairs[k].outer,
-                                                          .phi_road = c->phi_rad[k],
-                                                          .z_road = c->dz_mm[k],
-                                                          .past_r = past_r(c, k),
-                                                          .past_z = c->barrel_half_mm};
-    ret->slots = 0;
-    for (uint32_t k = 0; k < ret->n_pairs; k++) {
-        uint32_t same = 0;
+    ret->n_pairs = ret->slots = 0;
+    for (uint32_t layer = 0; layer < DBT_LAYERS; layer++) {
+        const uint32_t first = ret->first[layer] = ret->n_pairs;
 
-        for (uint32_t j = 0; j < ret->n_pairs; j++)
-            same += ret->pair[j].inner == ret->pair[k].inner;
-        ret->slots = same > ret->slots ? same : ret->slots;
+        for (uint32_t k = 0; k < DBT_PAIRS_MAX; k++)
+            if (pairs[k].inner == layer && c->phi_rad[k] > 0)
+                ret->pair[ret->n_pairs++] = pair_of(c, k);
+        ret->slots = ret->n_pairs - first > ret->slots ? ret->n_pairs - first : ret->slots;
     }
+    ret->first[DBT_LAYERS] = ret->n_pairs;
     ret->windows = c->search == DOUBLETS_WINDOWS;
     ret->max_roi = c->max_doublets;
     ret->max_per_hit = c->max_per_hit;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Doublets on a GPU without trees: hits are put into cells of layer and phi, so that those of a
  * window in phi lie behind one another, and gangs of work-items hold them against the cuts.  A
- * group keeps what it finds until it knows how many there are; sums of the counts say where each
- * hit's doublets go, and each finds its place in its row by counting the smaller ones.
+ * group keeps what it finds until it knows how many there are, and puts each hit's row in order: a
+ * doublet goes behind the smaller ones.  Sums of the counts say where the rows go.
  *
  * dbw_clear -> dbw_cells -> dbw_starts -> dbw_place -> dbw_find -> dbt_sum -> dbt_offsets ->
  * dbw_fill -> dbw_order
@@ -95,6 +95,22 @@ TRG_KERNEL3(dbw_starts, (const trg_u8, data), (trg_u32, cells), (trg_u32, trees)
     }
 }
 
+struct dbw_spot { /* of a hit, read as a whole */
+    float x, y, z, r;
+} __attribute__((aligned(16)));
+struct dbw_mark { /* the rest of it */
+    float phi;
+    trg_u32 number;
+} __attribute__((aligned(8)));
+
+/* All of one, then all of the other. */
+#define DBW_SPOTS(hits)  ((TRG_GLOBAL struct dbw_spot *)(TRG_GLOBAL void *)(hits))
+#define DBW_CSPOTS(hits) ((TRG_GLOBAL const struct dbw_spot *)(TRG_GLOBAL const void *)(hits))
+#define DBW_CMARKS(hits, room) \
+    ((TRG_GLOBAL const struct dbw_mark *)(TRG_GLOBAL const void *)((hits) + 4u * (room)))
+#define DBW_MARKS(hits, room) \
+    ((TRG_GLOBAL struct dbw_mark *)(TRG_GLOBAL void *)((hits) + 4u * (room)))
+
 /* `parts` groups an RoI: hits go to their places. */
 TRG_KERNEL4(dbw_place, (const trg_u8, data), (trg_u32, numbers), (const trg_u32, cells),
             (float, hits), (struct dbt_par, par))
@@ -111,19 +127,19 @@ TRG_KERNEL4(dbw_place, (const trg_u8, data), (trg_u32, numbers), (const trg_u32,
         const trg_u32 cell = numbers[2u * par.room + base + i];
         const trg_u32 p = base + cells[roi * DBW_ROOM + cell] + numbers[3u * par.room + base + i];
 
+        const struct dbw_spot spot = {h.x, h.y, h.z, h.r};
+        const struct dbw_mark mark = {dbt_phi(h.x, h.y), i};
+
         numbers[p] = cell / DBW_BINS;
-        numbers[par.room + p] = i;
-        hits[p] = h.x;
-        hits[par.room + p] = h.y;
-        hits[2u * par.room + p] = h.z;
-        hits[3u * par.room + p] = h.r;
-        hits[4u * par.room + p] = dbt_phi(h.x, h.y);
+        DBW_SPOTS(hits)[p] = spot;
+        DBW_MARKS(hits, par.room)[p] = mark;
     }
 }
 
 struct dbw_view { /* one RoI */
-    TRG_GLOBAL const float *x, *y, *z, *r, *phi;
-    TRG_GLOBAL const trg_u32 *layer, *number, *cell, *extents;
+    TRG_GLOBAL const struct dbw_spot *spot;
+    TRG_GLOBAL const struct dbw_mark *mark;
+    TRG_GLOBAL const trg_u32 *layer, *cell, *extents;
 };
 
 TRG_FN struct dbw_view dbw_view_of(TRG_GLOBAL const float *hits, TRG_GLOBAL const trg_u32 *numbers,
@@ -133,39 +149,40 @@ TRG_FN struct dbw_view dbw_view_of(TRG_GLOBAL const float *hits, TRG_GLOBAL cons
     const trg_u32 base = trees[2u * roi * DBT_LAYERS];
     struct dbw_view v;
 
-    v.x = hits + base;
-    v.y = v.x + par.room;
-    v.z = v.y + par.room;
-    v.r = v.z + par.room;
-    v.phi = v.r + par.room;
+    v.spot = DBW_CSPOTS(hits) + base;
+    v.mark = DBW_CMARKS(hits, par.room) + base;
     v.layer = numbers + base;
-    v.number = v.layer + par.room;
     v.cell = cells + roi * DBW_ROOM;
     v.extents = trees + (par.n_rois * 2u + roi * 4u) * DBT_LAYERS;
     return v;
 }
 
-TRG_FN struct dbt_hit dbw_hit(const struct dbw_view v, trg_u32 p)
+TRG_FN struct dbt_hit dbw_hit_of(const struct dbw_spot spot, const struct dbw_mark mark)
 {
     struct dbt_hit h;
 
-    h.x = v.x[p];
-    h.y = v.y[p];
-    h.z = v.z[p];
-    h.r = v.r[p];
-    h.phi = v.phi[p];
+    h.x = spot.x;
+    h.y = spot.y;
+    h.z = spot.z;
+    h.r = spot.r;
+    h.phi = mark.phi;
     return h;
+}
+
+TRG_FN struct dbt_hit dbw_hit(const struct dbw_view v, trg_u32 p)
+{
+    return dbw_hit_of(v.spot[p], v.mark[p]);
 }
 
 /* Whether the hit at place p is a doublet with i: what most fail is asked first. */
 TRG_FN trg_u32 dbw_accepts(const struct dbw_view v, const struct dbt_cuts cuts,
                            const struct dbt_pair pair, const struct dbt_hit i, trg_u32 p)
 {
-    const float r = v.r[p], z = v.z[p];
+    const struct dbw_spot spot = v.spot[p];
 
-    if (!(trg_fabs(i.z * r - z * i.r) <= cuts.beam_half * (r - i.r)))
+    if (!(trg_fabs(i.z * spot.r - spot.z * i.r) <= cuts.beam_half * (spot.r - i.r)))
         return 0u;
-    return dbt_accepts(cuts, pair, i, dbw_hit(v, p));
+    return dbt_accepts(cuts, pair, i, dbw_hit_of(spot, v.mark[p]));
 }
 
 /* The places of the outer layer whose phi is in the box: begin[0] .. end[0] - 1, and as many again
@@ -214,12 +231,9 @@ struct dbw_group {
 /* The pair of a layer that is number `slot`; n_pairs: there is none. */
 TRG_FN trg_u32 dbw_pair_of(const struct dbt_par *par, trg_u32 layer, trg_u32 slot)
 {
-    trg_u32 k = 0u;
+    const trg_u32 k = par->first[layer] + slot;
 
-    for (; k < par->n_pairs; k++)
-        if (par->pair[k].inner == layer && slot-- == 0u)
-            break;
-    return k;
+    return k < par->first[layer + 1u] ? k : par->n_pairs;
 }
 
 /* Looks for window w of the tile, that of hit w % par->tile and of pair w / par->tile of its layer,
@@ -227,7 +241,8 @@ TRG_FN trg_u32 dbw_pair_of(const struct dbt_par *par, trg_u32 layer, trg_u32 slo
 TRG_FN trg_u32 dbw_open(const struct dbw_view v, const struct dbt_par *par,
                         const struct dbw_group g, trg_u32 w, trg_u32 to)
 {
-    const trg_u32 own = w % par->tile, slot = w / par->tile, at = g.tile + own;
+    const trg_u32 own = w & (par->tile - 1u), slot = w >> trg_popcount(par->tile - 1u);
+    const trg_u32 at = g.tile + own;
     trg_u32 k = par->n_pairs, begin[2] = {0u, 0u}, end[2] = {0u, 0u};
 
     if (own < g.here && slot < par->slots)
@@ -240,6 +255,23 @@ TRG_FN trg_u32 dbw_open(const struct dbw_view v, const struct dbt_par *par,
     g.past[to] = begin[1] - (end[0] - begin[0]);
     g.all[to] = end[0] - begin[0] + (end[1] - begin[1]);
     return g.all[to];
+}
+
+/* Where the rows of an RoI whose first hit is number `first` of the batch begin in `loose`: each
+ * RoI has as much room as it may have doublets. */
+TRG_FN trg_u32 dbw_loose_of(const struct dbt_par par, trg_u32 roi, trg_u32 first)
+{
+    const trg_u64 by_roi = (trg_u64)roi * par.max_roi;
+    const trg_u64 by_hit = (trg_u64)first * par.max_per_hit;
+
+    return (trg_u32)(by_roi < by_hit ? by_roi : by_hit);
+}
+
+/* Where the row of hit number i, of those that begin at `base`, is in `loose`. */
+TRG_FN TRG_GLOBAL trg_u32 *dbw_row_at(TRG_GLOBAL trg_u32 *numbers, const struct dbt_par par,
+                                      trg_u32 base, trg_u32 i)
+{
+    return &numbers[2u * par.room + base + i]; /* the cells are not needed any more */
 }
 
 /* Every gang-th of the hits from number c on to number `end` of window k, which is that of hit
@@ -260,30 +292,13 @@ TRG_FN void dbw_search(const struct dbw_view v, const struct dbt_par *par, const
 
             n++;
             if (place < DBW_LISTED) {
-                g.outer[place] = v.number[p];
+                g.outer[place] = v.mark[p].number;
                 g.whose[place] = (trg_u8)own;
             }
         }
     }
     if (n)
         TRG_ATOMIC_ADD_LOCAL(&g.size[own], n);
-}
-
-/* Where the rows of an RoI whose first hit is number `first` of the batch begin in `loose`: each
- * RoI has as much room as it may have doublets. */
-TRG_FN trg_u32 dbw_loose_of(const struct dbt_par par, trg_u32 roi, trg_u32 first)
-{
-    const trg_u64 by_roi = (trg_u64)roi * par.max_roi;
-    const trg_u64 by_hit = (trg_u64)first * par.max_per_hit;
-
-    return (trg_u32)(by_roi < by_hit ? by_roi : by_hit);
-}
-
-/* Where the row of hit number i, of those that begin at `base`, is in `loose`. */
-TRG_FN TRG_GLOBAL trg_u32 *dbw_row_at(TRG_GLOBAL trg_u32 *numbers, const struct dbt_par par,
-                                      trg_u32 base, trg_u32 i)
-{
-    return &numbers[2u * par.room + base + i]; /* the cells are not needed any more */
 }
 
 /* Searches all windows of a tile, as many at a time as the group has work-items, and deals out what
@@ -301,33 +316,64 @@ TRG_GROUP_FN void dbw_search_tile(const struct dbw_view v, const struct dbt_par 
         g.begin[TRG_LID] = before;
         TRG_BARRIER();
         for (trg_u32 i = TRG_LID / g.gang; i < total; i += TRG_LSIZE / g.gang) {
-            const trg_u32 k = trg_portion_owner(g.begin, TRG_LSIZE, i),
-                          from = (i - g.begin[k]) * most;
+            const trg_u32 k = trg_portion_owner(g.begin, TRG_LSIZE, i);
+            const trg_u32 from = (i - g.begin[k]) * most;
             const trg_u32 end = g.all[k] - from < most ? g.all[k] : from + most;
 
-            dbw_search(v, par, g, (w + k) % par->tile, k, from + TRG_LID % g.gang, end);
+            dbw_search(v, par, g, (w + k) & (par->tile - 1u), k, from + TRG_LID % g.gang, end);
         }
         TRG_BARRIER();
     }
 }
 
+/* The n doublets of a tile go to `loose`, row by row, each behind the smaller ones of its row. Rows
+ * begin at g.size; `row` has room for all. */
+TRG_GROUP_FN void dbw_order_tile(const struct dbw_group g, TRG_LOCAL trg_u32 *row, trg_u32 n,
+                                 TRG_GLOBAL trg_u32 *loose)
+{
+    for (trg_u32 e = TRG_LID; e < n; e += TRG_LSIZE)
+        row[TRG_ATOMIC_ADD_LOCAL(&g.size[g.whose[e]], 1u)] = g.outer[e];
+    TRG_BARRIER();
+    for (trg_u32 e = TRG_LID; e < n; e += TRG_LSIZE) {
+        const trg_u32 own = g.whose[e], from = own ? g.size[own - 1u] : 0u;
+        trg_u32 place = from;
+
+        for (trg_u32 k = from; k < g.size[own]; k++)
+            place += (trg_u32)(row[k] < g.outer[e]);
+        loose[place] = g.outer[e];
+    }
+    TRG_BARRIER();
+}
+
 /* `parts` groups an RoI: how many doublets begin with each of its hits, and which.  A group takes
- * par.tile hits at a time.  Their rows go to `loose`, behind those of the groups that came before.
- * A group that finds more than it can note leaves its rows to dbw_fill. */
+ * par.tile hits at a time.  Their rows go to `loose` in order, behind those of the groups that came
+ * before.  A group that finds more than it can note leaves its rows to dbw_fill. */
 TRG_KERNEL6(dbw_find, (const float, hits), (trg_u32, numbers), (trg_u32, cells),
             (const trg_u32, trees), (trg_u32, counts), (trg_u32, loose), (struct dbt_par, par))
 {
-    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCAN_SCRATCH], pair[DBT_GROUP];
-    TRG_SHARED trg_u32 first[DBT_GROUP], side[DBT_GROUP], past[DBT_GROUP], all[DBT_GROUP];
-    TRG_SHARED trg_u32 begin[DBT_GROUP], size[DBW_TILE], outer[DBW_LISTED];
+    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCAN_SCRATCH], size[DBW_TILE], outer[DBW_LISTED];
+    TRG_SHARED trg_u32 windows[DBW_LISTED]; /* of columns of DBT_GROUP; then what was found */
     TRG_SHARED trg_u8 whose[DBW_LISTED];
     TRG_SHARED trg_u32 n_found, taken;
     const trg_u32 roi = TRG_GID / par.parts, part = TRG_GID % par.parts;
     const struct dbw_view v = dbw_view_of(hits, numbers, cells, trees, par, roi);
     const trg_u32 base = trees[2u * roi * DBT_LAYERS], n = v.cell[DBW_CELLS];
     const trg_u32 limit = dbt_limit_of(par.max_roi, par.max_per_hit, v.cell[DBW_CELLS + 1u]);
-    struct dbw_group g = {scratch, pair, first, side,  past, all, begin, &n_found,
-                          &taken,  size, outer, whose, 0u,   0u,  1u};
+    struct dbw_group g = {scratch,
+                          windows,
+                          windows + DBT_GROUP,
+                          windows + 2u * DBT_GROUP,
+                          windows + 3u * DBT_GROUP,
+                          windows + 4u * DBT_GROUP,
+                          windows + 5u * DBT_GROUP,
+                          &n_found,
+                          &taken,
+                          size,
+                          outer,
+                          whose,
+                          0u,
+                          0u,
+                          1u};
 
     if (par.gang > 1u) /* not those who are one thread */
         g.gang = DBW_GANG;
@@ -343,19 +389,17 @@ TRG_KERNEL6(dbw_find, (const float, hits), (trg_u32, numbers), (trg_u32, cells),
         if (TRG_LID == 0u)
             taken = TRG_ATOMIC_ADD_GLOBAL(&cells[roi * DBW_ROOM + DBW_TAKEN], n_found);
         for (trg_u32 h = TRG_LID; h < g.here; h += TRG_LSIZE)
-            counts[base + v.number[g.tile + h]] = size[h];
+            counts[base + v.mark[g.tile + h].number] = size[h];
         total = trg_group_scan_local(scratch, size, DBW_TILE);
         if (total > DBW_LISTED)
             cells[roi * DBW_ROOM + DBW_LEFT] = 1u;                  /* all say so */
         fits = (trg_u32)(total <= limit && taken <= limit - total); /* or the RoI is TRUNCATED */
         to = fits ? dbw_loose_of(par, roi, base) + taken : 0u;
         for (trg_u32 h = TRG_LID; h < g.here; h += TRG_LSIZE)
-            *dbw_row_at(numbers, par, base, v.number[g.tile + h]) =
+            *dbw_row_at(numbers, par, base, v.mark[g.tile + h].number) =
                 (to + size[h]) | (total > DBW_LISTED ? DBW_UNLISTED : 0u);
         TRG_BARRIER();
-        for (trg_u32 e = TRG_LID; fits && total <= DBW_LISTED && e < total; e += TRG_LSIZE)
-            loose[to + TRG_ATOMIC_ADD_LOCAL(&size[whose[e]], 1u)] = outer[e];
-        TRG_BARRIER();
+        dbw_order_tile(g, windows, fits && total <= DBW_LISTED ? total : 0u, loose + to);
     }
 }
 
@@ -374,7 +418,7 @@ TRG_FN void dbw_fill_row(const struct dbw_view v, const struct dbt_par par, trg_
         for (trg_u32 side = 0u; side < 2u; side++)
             for (trg_u32 p = begin[side] + lane; p < end[side]; p += par.gang)
                 if (dbw_accepts(v, par.cuts, par.pair[k], i, p))
-                    row[TRG_ATOMIC_ADD_GLOBAL(taken, 1u)] = v.number[p];
+                    row[TRG_ATOMIC_ADD_GLOBAL(taken, 1u)] = v.mark[p].number;
     }
 }
 
@@ -394,10 +438,10 @@ TRG_FN void dbw_fill_some(const struct dbw_view v, const struct dbt_par par, trg
         for (trg_u32 side = 0u; side < 2u; side++)
             for (trg_u32 p = begin[side]; p < end[side]; p++)
                 if (dbw_accepts(v, par.cuts, par.pair[k], i, p))
-                    dbt_insert(row, cap, found++, v.number[p]);
+                    dbt_insert(row, cap, found++, v.mark[p].number);
     }
     for (trg_u32 k = 0u; k < cap; k++)
-        inner[k] = v.number[at];
+        inner[k] = v.mark[at].number;
 }
 
 /* Doublets of hit number i of an RoI of n hits, which begin at `at`. */
@@ -423,7 +467,7 @@ TRG_KERNEL8(dbw_fill, (const float, hits), (trg_u32, numbers), (const trg_u32, c
     TRG_GLOBAL trg_u32 *outer = TRG_DOUBLETS_OUTER_OUT(out, par.out) + to;
 
     for (trg_u32 w = part * TRG_LSIZE + TRG_LID; w < items; w += par.parts * TRG_LSIZE) {
-        const trg_u32 at = w / par.gang, lane = w & (par.gang - 1u), number = v.number[at];
+        const trg_u32 at = w / par.gang, lane = w & (par.gang - 1u), number = v.mark[at].number;
         const trg_u32 row = counts[base + number];
         const trg_u32 size = dbw_row_size(counts + base, n, wanted, number);
         const trg_u32 row_at = *dbw_row_at(numbers, par, base, number);
@@ -439,17 +483,21 @@ TRG_KERNEL8(dbw_fill, (const float, hits), (trg_u32, numbers), (const trg_u32, c
     }
 }
 
-/* Lane `lane` of a gang: each of its doublets of a row goes behind those with a smaller number. */
+/* Lane `lane` of a gang: its doublets of a row, which is in order, or else each goes behind those
+ * with a smaller number. */
 TRG_FN void dbw_order_row(TRG_GLOBAL const trg_u32 *from, trg_u32 size, trg_u32 number,
-                          trg_u32 lane, trg_u32 gang, TRG_GLOBAL trg_u32 *inner,
+                          trg_u32 in_order, trg_u32 lane, trg_u32 gang, TRG_GLOBAL trg_u32 *inner,
                           TRG_GLOBAL trg_u32 *outer)
 {
     for (trg_u32 j = lane; j < size; j += gang) {
         const trg_u32 own = from[j];
-        trg_u32 place = 0u;
+        trg_u32 place = j;
 
-        for (trg_u32 k = 0u; k < size; k++)
-            place += (trg_u32)(from[k] < own);
+        if (!in_order) {
+            place = 0u;
+            for (trg_u32 k = 0u; k < size; k++)
+                place += (trg_u32)(from[k] < own);
+        }
         outer[place] = own;
         inner[j] = number;
     }
@@ -461,18 +509,20 @@ struct dbw_rows { /* of one RoI */
     trg_u32 n, wanted, kept, to;
 };
 
-/* The row of hit i, if it is whole and no longer than DBW_LONG, or, with `is_long`, longer. Returns
- * whether it is long. */
+/* The row of hit i, if it is whole and no longer than DBW_LONG, or in order; with `is_long`, longer
+ * ones that are not.  Returns whether it is one of those. */
 TRG_FN trg_u32 dbw_order_hit(const struct dbw_rows r, trg_u32 i, trg_u32 is_long, trg_u32 lane,
                              trg_u32 gang)
 {
     const trg_u32 row = r.count[i], size = dbw_row_size(r.count, r.n, r.wanted, i);
+    const trg_u32 in_order = (trg_u32)(r.wanted <= r.kept && !(r.row_at[i] & DBW_UNLISTED));
     const trg_u32 at = r.wanted > r.kept ? r.to + row : r.row_at[i] & ~DBW_UNLISTED;
     const trg_u32 whole = (trg_u32)(size && row < r.kept && row + size <= r.kept);
+    const trg_u32 waits = (trg_u32)(whole && size > DBW_LONG && !in_order);
 
-    if (whole && (trg_u32)(size > DBW_LONG) == is_long)
-        dbw_order_row(r.loose + at, size, i, lane, gang, r.inner + row, r.outer + row);
-    return (trg_u32)(whole && size > DBW_LONG);
+    if (whole && waits == is_long)
+        dbw_order_row(r.loose + at, size, i, in_order, lane, gang, r.inner + row, r.outer + row);
+    return waits;
 }
 
 /* Rows to their places, in order.  A gang takes one, and the whole group a long one. */
