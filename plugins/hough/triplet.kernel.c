@@ -312,8 +312,8 @@ static inline void ht_follow_roi(const struct ht_job job, const struct ht_par pa
                 ht_begin_roads(*v, par, job.stations, v->begin[behind * v->buckets],
                                v->begin[(behind + 1u) * v->buckets], behind, &roads);
     }
-    ht_judge(v, job.in, &par.common, &ended);
-    ht_judge(v, job.in, &par.common, &roads);
+    ht_judge(v, &job.in, &par.common, &ended);
+    ht_judge(v, &job.in, &par.common, &roads);
     ht_make_tracks(v, job.in, &par.common, &ended, kept);
     ht_make_tracks(v, job.in, &par.common, &roads, kept);
 }

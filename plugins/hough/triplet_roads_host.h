@@ -144,6 +144,19 @@ static inline void ht_find_nearest16(const struct ht_view *v, const struct ht_li
     }
 }
 
+/* Which of the roads in `three`, all of three hits, have lost one of them to another road. */
+static inline __mmask16 ht_are_robbed16(const struct ht_view *v, const struct ht_roads *r,
+                                        trg_u32 at, __mmask16 three)
+{
+    __mmask16 robbed = 0;
+
+    for (trg_u32 k = 0; three && k < 3u; k++)
+        robbed |= _mm512_mask_cmp_ps_mask(
+            three, ht_gather16(v->x, ht_load_words16(r, HT_ROAD_WORD(first) + k, at, three), three),
+            _mm512_set1_ps(HT_USED), _CMP_GE_OQ);
+    return robbed;
+}
+
 /* Which of the roads from `at` on look for hits; ends those that have lost their first three to
  * another road.  None wants a hit yet. */
 static inline __mmask16 ht_which_look16(const struct ht_view *v, const struct ht_par *par,
@@ -153,13 +166,8 @@ static inline __mmask16 ht_which_look16(const struct ht_view *v, const struct ht
     const __m512i n = ht_load_words16(r, HT_ROAD_WORD(n), at, lanes), none = _mm512_set1_epi32(-1);
     const __m512i from = _mm512_srl_epi32(ht_load_words16(r, HT_ROAD_WORD(layer), at, lanes),
                                           _mm_cvtsi32_si128((int)par->station_shift));
-    const __mmask16 three = ht_are16(n, 3u, lanes);
-    __mmask16 robbed = 0;
+    const __mmask16 robbed = ht_are_robbed16(v, r, at, ht_are16(n, 3u, lanes));
 
-    for (trg_u32 k = 0; three && k < 3u; k++)
-        robbed |= _mm512_mask_cmp_ps_mask(
-            three, ht_gather16(v->x, ht_load_words16(r, HT_ROAD_WORD(first) + k, at, lanes), three),
-            _mm512_set1_ps(HT_USED), _CMP_GE_OQ);
     ht_store_words16(r, HT_ROAD_WORD(n), at, robbed, _mm512_setzero_si512());
     ht_store_words16(r, HT_ROAD_WORD(near), at, lanes, none);
     ht_store_words16(r, HT_ROAD_WORD(near) + 1u, at, lanes, none);
@@ -194,6 +202,17 @@ static inline void ht_claim_words(const struct ht_view *v, const struct ht_roads
     }
 }
 
+/* Keys by what is 0 for the best roads and 1 for the worst ones. */
+static inline void ht_store_keys16(const struct ht_roads *r, trg_u32 at, __mmask16 lanes,
+                                   __m512 share)
+{
+    const __m512i rank = _mm512_cvttps_epu32(_mm512_mul_ps(share, _mm512_set1_ps(2047.0f)));
+
+    ht_store_words16(r, HT_ROAD_WORD(key), at, lanes,
+                     _mm512_or_si512(_mm512_slli_epi32(rank, HT_ITEM_BITS),
+                                     ht_load_words16(r, HT_ROAD_WORD(item), at, lanes)));
+}
+
 /* ht_claim_nearest for sixteen roads from number c on of those whose nearest hits these are. */
 static inline void ht_claim16(const struct ht_view *v, const struct ht_par *par,
                               const struct ht_roads *r, trg_u32 at,
@@ -207,15 +226,12 @@ static inline void ht_claim16(const struct ht_view *v, const struct ht_par *par,
     const __m512 share =
         _mm512_mask_mul_ps(all, three, _mm512_set1_ps(0.5f),
                            _mm512_add_ps(all, ht_load_floats16(r, HT_ROAD_WORD(share), at, lanes)));
-    const __m512i rank = _mm512_cvttps_epu32(_mm512_mul_ps(share, _mm512_set1_ps(2047.0f)));
-    const __m512i key = _mm512_or_si512(_mm512_slli_epi32(rank, HT_ITEM_BITS),
-                                        ht_load_words16(r, HT_ROAD_WORD(item), at, lanes));
     const __mmask16 even =
         ht_wish16(v, par, r, at, 0u, _mm512_loadu_si512(nearest->at[0] + c), lanes);
     const __mmask16 odd =
         ht_wish16(v, par, r, at, 1u, _mm512_loadu_si512(nearest->at[1] + c), lanes);
 
-    ht_store_words16(r, HT_ROAD_WORD(key), at, lanes, key);
+    ht_store_keys16(r, at, lanes, share);
     ht_claim_words(v, r, HT_ROAD_WORD(near), at, even);
     ht_claim_words(v, r, HT_ROAD_WORD(near) + 1u, at, odd);
     for (trg_u32 k = 0; k < 3u; k++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sums.h - the sums of a fit on the host, sixteen tracks at a time so that compilers vectorize
  * them. The same expressions as VX_ADD, so the same integers; nothing has to be cut off, because
- * the variance is at least 1e-6 mm^2 and Tukey's constant at most VX_TUKEY_MAX.  Host builds only.
+ * the variance is at least 1e-6 mm^2 and Tukey's constant at most VX_TUKEY_MAX.  A core with
+ * AVX-512 has sums_host.h.  Host builds only.
  */
 #ifndef VX_SUMS_H
 #define VX_SUMS_H
@@ -30,6 +31,9 @@ static inline struct vx_line vx_load_lane(const float *t, trg_u32 room, trg_u32 
     return l;
 }
 
+#if defined(__AVX512F__)
+#include "sums_host.h"
+#else
 /* Adds the first n of 16 tracks, those with low <= z < high, to `sum`. */
 static inline void vx_add_lanes(const float *t, trg_u32 room, trg_u32 n, struct vx_bounds in,
                                 struct vx_vertex v, float inv_c2, trg_i64 (*restrict sum)[VX_HALF])
@@ -79,6 +83,7 @@ static inline void vx_host_sums(const float *t, trg_u32 room, trg_u32 from, trg_
         for (trg_u32 k = 0u; k < VX_HALF; k++)
             own[j] += sum[j][k];
 }
+#endif
 
 /* How many of 16 tracks fit v, but not the vertex below, and not the one above. */
 static inline void vx_own_lanes(const float *t, trg_u32 room, trg_u32 n, struct vx_bounds in,
