@@ -393,24 +393,12 @@ static const struct trg_device_ops ops = {
     .ranked_queue_new = cuda_ranked_queue_new,
 };
 
-/* Streams share so many of the hardware's queues, by default 8, and what shares one may wait for
- * each other; slots of all lanes are often more.  Before the first call; the user's own setting
- * stays. */
-#define CONNECTIONS "32" /* the most there are */
-
-static void ask_for_connections(void)
-{
-    setenv("CUDA_DEVICE_MAX_CONNECTIONS", CONNECTIONS, 0);
-}
-
 static int count(const struct trg_host *host, uint32_t *ret_count)
 {
     const struct backend_log log = {host, "cuda"};
     int n = 0;
-    cudaError_t code;
+    cudaError_t code = cudaGetDeviceCount(&n);
 
-    ask_for_connections();
-    code = cudaGetDeviceCount(&n);
     if (code != cudaSuccess) {
         cudaGetLastError();
         backend_log(&log, TRG_INFO, "no device: %s: %s", cudaGetErrorName(code),
@@ -450,7 +438,6 @@ static int open_cuda(const struct trg_host *host, uint32_t index, struct trg_dev
     struct trg_device *d;
     int n = 0, r;
 
-    ask_for_connections();
     if (cudaGetDeviceCount(&n) != cudaSuccess || index >= (uint32_t)n) {
         cudaGetLastError();
         return -ENODEV;
