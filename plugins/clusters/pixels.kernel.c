@@ -12,6 +12,15 @@
 
 #include "hit.h"
 
+/* Words of shared memory.  In CUDA 4 KiB more than a scan needs: with less than 1 KiB, and the
+ * division of memory that the backend asks for, px_pixels is a quarter slower on an H200
+ * (docs/clusters.md). */
+#if defined(__CUDACC__)
+#define PX_SCRATCH (TRG_GROUP_SCRATCH + 1024u)
+#else
+#define PX_SCRATCH TRG_GROUP_SCRATCH
+#endif
+
 struct px_view { /* the pixels of an RoI in the order of their keys, and their nodes */
     TRG_GLOBAL trg_u32 *key, *charge, *parent, *sum;
     trg_u32 n, stride; /* stride: from one kind of sum to the next */
@@ -218,7 +227,7 @@ TRG_KERNEL8(px_pixels, (const trg_u8, data), (const struct cl_sensor, sensors),
             (struct cl_summary, summaries), (trg_u8, hits), (trg_u8, clusters),
             (struct cl_par, par))
 {
-    TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
+    TRG_SHARED trg_u32 scratch[PX_SCRATCH];
     TRG_SHARED trg_u32 count[CL_COUNTS];
     const trg_u32 roi = cl_next_roi(count, state);
     const trg_u32 begin = TRG_BEGIN(data, par.in, roi), n = TRG_END(data, par.in, roi) - begin;
