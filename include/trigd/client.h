@@ -238,7 +238,7 @@ TRG_CLIENT_EXPORT int trg_client_wait(struct trg_client *c, uint32_t timeout_ms)
 TRG_CLIENT_EXPORT int trg_client_await_room(struct trg_client *c, uint32_t n, uint32_t timeout_ms);
 /* Waits until all RoIs and events have ended.  -ETIMEDOUT. */
 TRG_CLIENT_EXPORT int trg_client_drain(struct trg_client *c, uint32_t timeout_ms);
-/* Sends no RoI any more, for a program that was told to stop.  RoIs that wait to be sent again end
+/* Sends no RoI any more, for a program that has to stop.  RoIs that wait to be sent again end
  * as LOST now, and all that are unanswered when the connection or the daemon ends do then, because
  * no other daemon is looked for.  Those that the daemon has get their answers: trg_client_drain. */
 TRG_CLIENT_EXPORT void trg_client_finish(struct trg_client *c);

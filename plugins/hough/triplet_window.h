@@ -180,7 +180,7 @@ TRG_FN trg_u32 ht_item(const struct ht_view v, trg_u32 at)
     return ht_id(v, at) & HT_ITEM;
 }
 
-/* Where HT_TAKEN is told of a hit: on a core with AVX-512 by its place. */
+/* Index of a hit in HT_TAKEN: its place on a core with AVX-512. */
 TRG_FN trg_u32 ht_taken_at(const struct ht_view v, trg_u32 at)
 {
     return HT_VECTORS ? at : ht_item(v, at);
