@@ -319,17 +319,26 @@ static void an_interrupt_ends_with_the_report(void **state)
     fake_stop(&f);
 }
 
+/* A run against this daemon, which has got 64 of the RoIs. */
+static pid_t start_against(struct place *p, struct fake *f, const char *rois)
+{
+    const char *const args[] = {"run",        "--connect", f->endpoint, "--rois", rois,
+                                "--distinct", "10",        "--timeout", "60000",  NULL};
+    pid_t pid;
+
+    fake_start(f, p->folder);
+    pid = start(p, args);
+    wait_for_rois(f, 64);
+    return pid;
+}
+
 /* RoIs that are answered Busy are not sent again after SIGTERM, and nobody waits for them. */
 static void a_stop_gives_up_what_is_busy(void **state)
 {
     struct place *p = *state;
     struct fake f = {.fault = FAKE_BUSY_ALL, .every = 1};
-    pid_t pid;
+    const pid_t pid = start_against(p, &f, "1000");
 
-    fake_start(&f, p->folder);
-    pid = start(p, (const char *const[]){"run", "--connect", f.endpoint, "--rois", "1000",
-                                         "--distinct", "10", "--timeout", "60000", NULL});
-    wait_for_rois(&f, 64);
     assert_int_equal(kill(pid, SIGTERM), 0);
     assert_int_equal(finish_soon(p, pid), 0);
     wants(p, "sent        64 RoIs");
@@ -343,12 +352,8 @@ static void a_stop_without_a_daemon_ends_at_once(void **state)
 {
     struct place *p = *state;
     struct fake f = {.fault = FAKE_DROP, .every = 1};
-    pid_t pid;
+    const pid_t pid = start_against(p, &f, "100000");
 
-    fake_start(&f, p->folder);
-    pid = start(p, (const char *const[]){"run", "--connect", f.endpoint, "--rois", "100000",
-                                         "--distinct", "10", "--timeout", "60000", NULL});
-    wait_for_rois(&f, 64);
     fake_stop(&f);
     usleep(100000); /* it notices */
     assert_int_equal(kill(pid, SIGINT), 0);
@@ -362,12 +367,8 @@ static void the_second_interrupt_does_not_wait(void **state)
 {
     struct place *p = *state;
     struct fake f = {.fault = FAKE_DROP, .every = 1};
-    pid_t pid;
+    const pid_t pid = start_against(p, &f, "100000");
 
-    fake_start(&f, p->folder);
-    pid = start(p, (const char *const[]){"run", "--connect", f.endpoint, "--rois", "100000",
-                                         "--distinct", "10", "--timeout", "60000", NULL});
-    wait_for_rois(&f, 64);
     assert_int_equal(kill(pid, SIGINT), 0);
     usleep(400000);
     assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
