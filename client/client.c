@@ -8,7 +8,6 @@
 #include "addresses.h"
 #include "clock.h"
 #include "declared.h"
-#include "events.h"
 #include "refuse.h"
 #include "shard_endpoint.h"
 #include "transport.h"
@@ -318,14 +317,6 @@ int trg_client_open(const struct trg_client_options *options, struct trg_client 
     return 0;
 }
 
-static void end_all(struct trg_client *c)
-{
-    for (uint32_t i = 0; i < c->room; i++)
-        if (c->flight[i].state == FLIGHT_SENT || c->flight[i].state == FLIGHT_AGAIN)
-            flights_lose(c, &c->flight[i]);
-    events_close(c);
-}
-
 void trg_client_close(struct trg_client *c)
 {
     Trigd__V1__ToDaemon m = TRIGD__V1__TO_DAEMON__INIT;
@@ -338,7 +329,7 @@ void trg_client_close(struct trg_client *c)
     if (transport_is_open(c))
         transport_tell(c, &m);
     transport_close(c);
-    end_all(c);
+    flights_lose_all(c);
     free_client(c);
 }
 

@@ -116,6 +116,8 @@ bool flights_are_open(const struct trg_client *c);
 void flights_again(struct trg_client *c, struct flight *f, bool not_taken);
 /* It ends without an answer. */
 void flights_lose(struct trg_client *c, struct flight *f);
+/* All RoIs and events that have no end yet do. */
+void flights_lose_all(struct trg_client *c);
 /* It has an answer: calls back if it is the first, and frees the place of an RoI that is alone. */
 void flights_end(struct trg_client *c, struct flight *f, struct trg_client_end *end);
 

@@ -67,6 +67,14 @@ void flights_lose(struct trg_client *c, struct flight *f)
     flights_end(c, f, &end);
 }
 
+void flights_lose_all(struct trg_client *c)
+{
+    for (uint32_t i = 0; i < c->room; i++)
+        if (c->flight[i].state == FLIGHT_SENT || c->flight[i].state == FLIGHT_AGAIN)
+            flights_lose(c, &c->flight[i]);
+    events_close(c);
+}
+
 bool flights_are_open(const struct trg_client *c)
 {
     return c->stats.outstanding || c->stats.waiting || c->crossings.n_open;

@@ -126,20 +126,12 @@ static void keep_all(struct trg_client *c)
     events_again(c);
 }
 
-static void lose_all(struct trg_client *c)
-{
-    for (uint32_t i = 0; i < c->room; i++)
-        if (c->flight[i].state == FLIGHT_SENT)
-            flights_lose(c, &c->flight[i]);
-    events_close(c);
-}
-
 void sending_lost(struct trg_client *c)
 {
     transport_close(c);
     addresses_close(c);
     if (c->is_finishing)
-        lose_all(c);
+        flights_lose_all(c);
     else
         keep_all(c);
     c->n_told = c->stats.outstanding = c->stats.credits = 0; /* a Welcome will tell */
