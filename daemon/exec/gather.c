@@ -102,7 +102,7 @@ void gather_await(struct lane *l, uint32_t slot)
     atomic_store(&l->is_void, true);
     while (atomic_load_explicit(&l->batch[slot].is_ahead, memory_order_acquire))
         clock_relax_long();
-    pthread_mutex_lock(&l->order); /* until it has left lane_pass */
+    pthread_mutex_lock(&l->order); /* until it has left gather_pass */
     pthread_mutex_unlock(&l->order);
 }
 

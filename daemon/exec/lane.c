@@ -444,7 +444,10 @@ void lane_drop(struct lane *l)
 
 void lane_restart(struct lane *l)
 {
-    l->first = l->taken = l->failures = l->next_in = 0;
+    l->first = l->taken = l->failures = 0;
+    pthread_mutex_lock(&l->order); /* a gather thread may not have left the last batch's pass */
+    l->next_in = 0;
+    pthread_mutex_unlock(&l->order);
     atomic_store(&l->is_void, false);
     atomic_store(&l->load.expected_ns, 0);
     atomic_store(&l->load.submitted, 0);
