@@ -196,18 +196,19 @@ static void module_free(struct trg_module *m)
  * streams run on it together only while they want the same part of it as shared memory; left alone,
  * the driver takes what suits each kernel best, and they wait for each other.  Kernels with little
  * shared memory want the same here.  One with more, and chips with less, are left to the driver. */
-#define SHARED_PERCENT 44                  /* 100 KiB on sm_90 */
-#define SHARED_LITTLE  ((size_t)24 * 1024) /* bytes of a group */
-#define SHARED_CHIP    ((size_t)160 * 1024)
+#define SHARED_PART   ((size_t)100 * 1024) /* bytes, one of the sizes that sm_80 and sm_90 have */
+#define SHARED_LITTLE ((size_t)24 * 1024)  /* bytes of a group */
+#define SHARED_CHIP   ((size_t)160 * 1024)
 
 static int divide_memory(struct trg_device *d, const struct trg_kernel *k, size_t group_bytes)
 {
     if (group_bytes > SHARED_LITTLE || d->shared_bytes < SHARED_CHIP)
         return 0;
+    /* The percentage is rounded down: CUDA takes the next larger size that the chip has. */
     return cuda_check(d,
                       cudaFuncSetAttribute((const void *)k->cuda,
                                            cudaFuncAttributePreferredSharedMemoryCarveout,
-                                           SHARED_PERCENT),
+                                           (int)(100 * SHARED_PART / d->shared_bytes)),
                       "cudaFuncSetAttribute", k->entry->name);
 }
 
