@@ -31,6 +31,7 @@ struct ht_desk {
     trg_u32 pair[HT_PAIRS];
     trg_u32 found[HT_FOUND], third[HT_FOUND]; /* triplets: pair, third hit and how near that is */
     float share[HT_FOUND];
+    trg_u8 owner[2][HT_WARP]; /* lanes that have a window: of pairs or roads, of third hits */
 };
 
 struct ht_warp { /* what a warp works on: an RoI, and its desk */
@@ -54,20 +55,39 @@ struct ht_pair { /* of a lane */
 
 /* ---------------------------------------------------------------- windows of all lanes as one */
 
-struct ht_part {       /* a lane's window among the windows of all lanes, one behind the other */
-    trg_u32 end, turn; /* hits have numbers up to `end` */
+struct ht_part {          /* a lane's window among the windows of all lanes, one behind the other */
+    trg_u32 n, end, turn; /* its n hits have numbers up to `end` */
     trg_u32 first, second; /* to add to a number below `turn`; to others, for the place */
+    trg_u8 *owner;         /* of the warp: lanes that have hits */
 };
 
-TRG_FN struct ht_part ht_warp_join(const struct ht_window w)
+TRG_FN struct ht_part ht_warp_join(const struct ht_window w, trg_u8 *owner)
 {
+    const trg_u32 lanes = __ballot_sync(HT_ALL, w.n > 0u);
     struct ht_part part;
 
+    if (w.n)
+        owner[HT_LOWER(lanes)] = (trg_u8)HT_LANE;
+    __syncwarp();
+    part.owner = owner;
+    part.n = w.n;
     part.end = trg_warp_scan_(HT_ALL, HT_LANE, w.n);
     part.turn = part.end - w.n + w.n_first;
     part.first = w.first + w.n - part.end;
     part.second = w.second - part.turn;
     return part;
+}
+
+/* The lane that has number base + HT_LANE; the last of them behind all numbers.  `before`: parts
+ * that begin before `base`, and then before the next 32. */
+TRG_FN trg_u32 ht_warp_owner(const struct ht_part part, trg_u32 base, trg_u32 *before)
+{
+    const trg_u32 at = part.end - part.n - base;
+    const trg_u32 begin = trg_warp_or_(part.n && at < HT_WARP ? 1u << at : 0u);
+    const trg_u32 rank = *before + (trg_u32)__popc(begin & ((2u << HT_LANE) - 1u)) - 1u;
+
+    *before += (trg_u32)__popc(begin);
+    return part.owner[rank];
 }
 
 /* The place of number p; that is in the part of this lane. */
@@ -137,9 +157,9 @@ TRG_FN trg_u32 ht_warp_vote(const struct ht_warp w, trg_u32 n, struct ht_triplet
  * lane's pair.  Returns how many triplets are listed then. */
 TRG_FN trg_u32 ht_warp_list_thirds(const struct ht_warp w, const struct ht_pair pair,
                                    const struct ht_part part, trg_u32 base, trg_u32 total,
-                                   trg_u32 n)
+                                   trg_u32 n, trg_u32 *before)
 {
-    const trg_u32 p = base + HT_LANE, owner = trg_warp_owner_(part.end, p);
+    const trg_u32 p = base + HT_LANE, owner = ht_warp_owner(part, base, before);
     const trg_u32 place = ht_warp_place(part, p, owner), at = p < total ? place : 0u;
     const trg_u32 hits = __shfl_sync(HT_ALL, pair.hits, owner);
     const trg_u32 layer = __shfl_sync(HT_ALL, pair.layer, owner);
@@ -178,7 +198,7 @@ TRG_FN void ht_warp_thirds(const struct ht_warp w, const struct ht_start start, 
         struct ht_window window = ht_window_nowhere();
         struct ht_part part;
         struct ht_pair pair;
-        trg_u32 total;
+        trg_u32 total, before = 0u;
 
         pair.hits = hits;
         pair.layer = 0u;
@@ -190,10 +210,10 @@ TRG_FN void ht_warp_thirds(const struct ht_warp w, const struct ht_start start, 
             pair.l = hg_through(h.x, h.y, h.z, x0, y0, z0);
             window = ht_third_window(w.v, w.par, pair.l, station, ht_station_of(w.all, station));
         }
-        part = ht_warp_join(window);
+        part = ht_warp_join(window, w.d->owner[1]);
         total = __shfl_sync(HT_ALL, part.end, HT_WARP - 1u);
         for (trg_u32 p = 0u; p < total; p += HT_WARP) {
-            n_found = ht_warp_list_thirds(w, pair, part, p, total, n_found);
+            n_found = ht_warp_list_thirds(w, pair, part, p, total, n_found, &before);
             if (n_found >= HT_WARP)
                 n_found = ht_warp_vote(w, n_found, best);
         }
@@ -205,9 +225,10 @@ TRG_FN void ht_warp_thirds(const struct ht_warp w, const struct ht_start start, 
 /* Lists those of 32 hits, from number `base` of all windows on, that may be the second one of a
  * pair.  Returns how many are listed then. */
 TRG_FN trg_u32 ht_warp_list_pairs(const struct ht_warp w, const struct ht_start start,
-                                  const struct ht_part part, trg_u32 base, trg_u32 total, trg_u32 n)
+                                  const struct ht_part part, trg_u32 base, trg_u32 total, trg_u32 n,
+                                  trg_u32 *before)
 {
-    const trg_u32 p = base + HT_LANE, owner = trg_warp_owner_(part.end, p);
+    const trg_u32 p = base + HT_LANE, owner = ht_warp_owner(part, base, before);
     const trg_u32 place = ht_warp_place(part, p, owner), at = p < total ? place : 0u;
     const struct ht_hit h = ht_hit_at(w.v, at);
     const float dx = __shfl_sync(HT_ALL, start.x, owner) - h.x;
@@ -231,20 +252,20 @@ TRG_FN void ht_warp_find_on(const struct ht_warp w, struct ht_start start, trg_u
     const trg_u32 station = start.station - back1;
     struct ht_window window = ht_window_nowhere();
     struct ht_part part;
-    trg_u32 total;
+    trg_u32 total, before = 0u;
 
     start.window = 0.0f;
     if (start.is_sought) {
         start.window = ht_window_in_crowd(w.v, w.par, start.first, station, widest);
         window = ht_window_of(w.v, station, start.x, start.y, start.window);
     }
-    part = ht_warp_join(window);
+    part = ht_warp_join(window, w.d->owner[0]);
     total = __shfl_sync(HT_ALL, part.end, HT_WARP - 1u);
     for (trg_u32 base = 0u; base < total;) {
         trg_u32 n = 0u;
 
         for (; n + HT_WARP <= HT_PAIRS && base < total; base += HT_WARP)
-            n = ht_warp_list_pairs(w, start, part, base, total, n);
+            n = ht_warp_list_pairs(w, start, part, base, total, n, &before);
         __syncwarp();
         ht_warp_thirds(w, start, n, back2, best);
     }
@@ -366,9 +387,9 @@ TRG_FN void ht_warp_begin_roads(const struct ht_warp w, trg_u32 from, trg_u32 to
 /* Those of 32 hits, from number `base` of all windows on, that are near to the line of their lane's
  * road try to be the nearest one of their kind of layer: d->best, and their places in d->found. */
 TRG_FN void ht_warp_nearest(const struct ht_warp w, const struct ht_look look,
-                            const struct ht_part part, trg_u32 base, trg_u32 total)
+                            const struct ht_part part, trg_u32 base, trg_u32 total, trg_u32 *before)
 {
-    const trg_u32 p = base + HT_LANE, owner = trg_warp_owner_(part.end, p);
+    const trg_u32 p = base + HT_LANE, owner = ht_warp_owner(part, base, before);
     const trg_u32 place = ht_warp_place(part, p, owner), at = p < total ? place : 0u;
     const float most = __shfl_sync(HT_ALL, look.most, owner);
     const struct ht_hit h = ht_hit_at(w.v, at);
@@ -392,15 +413,16 @@ TRG_FN void ht_warp_want(const struct ht_warp w, trg_u32 has, struct ht_road *r,
 {
     struct ht_desk *d = w.d;
     const struct ht_look look = has ? ht_look_from(w.v, w.par, r, station, s) : ht_look_nowhere();
-    const struct ht_part part = ht_warp_join(look.w);
+    const struct ht_part part = ht_warp_join(look.w, d->owner[0]);
     const trg_u32 total = __shfl_sync(HT_ALL, part.end, HT_WARP - 1u);
+    trg_u32 before = 0u;
     struct ht_near near;
     trg_u64 best0, best1;
 
     d->best[HT_LANE] = d->best[HT_WARP + HT_LANE] = HT_NOTHING;
     __syncwarp();
     for (trg_u32 p = 0u; p < total; p += HT_WARP)
-        ht_warp_nearest(w, look, part, p, total);
+        ht_warp_nearest(w, look, part, p, total, &before);
     best0 = d->best[HT_LANE];
     best1 = d->best[HT_WARP + HT_LANE];
     near.at0 = best0 != HT_NOTHING ? d->found[HT_LANE] : HT_NONE;

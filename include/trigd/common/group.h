@@ -418,4 +418,18 @@ TRG_GROUP_FN trg_u32 trg_warp_sum_(trg_u32 value)
 #endif
 }
 #endif
+
+#if defined(__CUDACC__)
+/* Of a full warp, for each lane: the bitwise OR of all values. */
+TRG_GROUP_FN trg_u32 trg_warp_or_(trg_u32 value)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(0xffffffffu, value);
+#else
+    for (trg_u32 step = 16u; step; step /= 2u)
+        value |= __shfl_xor_sync(0xffffffffu, value, step);
+    return value;
+#endif
+}
+#endif
 #endif
