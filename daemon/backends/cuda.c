@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trigd-cuda - CUDA devices through the runtime, which is linked statically and finds the driver
  * itself: opening them, memory, programs, events, and the table of the backend. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -394,12 +395,23 @@ static const struct trg_device_ops ops = {
     .ranked_queue_new = cuda_ranked_queue_new,
 };
 
+/* A context has eight work queues unless the environment asks for more, 32 at most.  Streams that
+ * share one wait for each other, and each slot of a lane has its own stream.  The driver looks once,
+ * when the process first calls it. */
+static int want_work_queues(void)
+{
+    return setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0) < 0 ? -errno : 0;
+}
+
 static int count(const struct trg_host *host, uint32_t *ret_count)
 {
     const struct backend_log log = {host, "cuda"};
-    int n = 0;
-    cudaError_t code = cudaGetDeviceCount(&n);
+    int n = 0, r = want_work_queues();
+    cudaError_t code;
 
+    if (r < 0)
+        return r;
+    code = cudaGetDeviceCount(&n);
     if (code != cudaSuccess) {
         cudaGetLastError();
         backend_log(&log, TRG_INFO, "no device: %s: %s", cudaGetErrorName(code),
@@ -437,8 +449,10 @@ static int read_info(struct trg_device *d)
 static int open_cuda(const struct trg_host *host, uint32_t index, struct trg_device **ret_device)
 {
     struct trg_device *d;
-    int n = 0, r;
+    int n = 0, r = want_work_queues();
 
+    if (r < 0)
+        return r;
     if (cudaGetDeviceCount(&n) != cudaSuccess || index >= (uint32_t)n) {
         cudaGetLastError();
         return -ENODEV;
