@@ -396,8 +396,8 @@ static const struct trg_device_ops ops = {
 };
 
 /* A context has eight work queues unless the environment asks for more, 32 at most.  Streams that
- * share one wait for each other, and each slot of a lane has its own stream.  The driver looks once,
- * when the process first calls it. */
+ * share one wait for each other, and each slot of a lane has its own stream.  The driver looks
+ * once, when the process first calls it. */
 static int want_work_queues(void)
 {
     return setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0) < 0 ? -errno : 0;

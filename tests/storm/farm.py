@@ -18,6 +18,7 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 READY_S = 120  # sanitizers are slow
 IDLE = 16  # RoIs in flight, or fewer: the daemon waits for its clients
 LOOK_S = 0.02  # between two looks at the counters
+TICKS_S = 0.06  # until /readyz knows what the last RoI did: a tick of its shard and one of the daemon
 
 
 def varint(n):
