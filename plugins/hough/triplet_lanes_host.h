@@ -190,6 +190,27 @@ static inline trg_u32 ht_spread_next(struct ht_spread *s, const struct ht_view *
     return s->n = n;
 }
 
+/* Those of the hits that are near to their lines.  They are looked at when all of `ht_spread` are
+ * through: how many there are among sixteen cannot be foreseen, and a loop over them would wait. */
+struct ht_near_list {
+    float off[HT_SPREAD + HT_LANES]; /* how near, by the measure of who lists them */
+    trg_u32 at[HT_SPREAD + HT_LANES], lane[HT_SPREAD + HT_LANES], n;
+};
+
+/* Lists those in `near` of the sixteen hits from number `from` on. */
+static inline void ht_list_near16(struct ht_near_list *list, const struct ht_spread *s,
+                                  trg_u32 from, __m512 off, __mmask16 near)
+{
+    const trg_u32 n = list->n;
+
+    _mm512_storeu_ps(list->off + n, _mm512_maskz_compress_ps(near, off));
+    _mm512_storeu_si512(list->at + n,
+                        _mm512_maskz_compress_epi32(near, _mm512_loadu_si512(s->at + from)));
+    _mm512_storeu_si512(list->lane + n,
+                        _mm512_maskz_compress_epi32(near, _mm512_loadu_si512(s->lane + from)));
+    list->n = n + (trg_u32)__builtin_popcount(near);
+}
+
 /* Sixteen of the hits from number k on. */
 static inline struct ht_hits16 ht_spread_hits16(const struct ht_spread *s, trg_u32 k)
 {

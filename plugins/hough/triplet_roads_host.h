@@ -75,7 +75,7 @@ static inline __mmask16 ht_are_not16(__m512i words, trg_u32 word, __mmask16 lane
 /* ---------------------------------------------------------------- what they want */
 
 struct ht_nearest { /* as struct ht_near, of thirty-two roads: on even layers, and on odd ones */
-    float off[2][HT_LINES];
+    trg_u64 key[2][HT_LINES]; /* the bits of how near, then the id */
     trg_u32 at[2][HT_LINES];
 };
 
@@ -108,40 +108,60 @@ static inline struct ht_looks16 ht_looks_from16(const struct ht_view *v, const s
     return look;
 }
 
-/* ht_keep_nearer */
-static inline void ht_keep_nearer_of(const struct ht_view *v, trg_u32 at, float off, trg_u32 road,
-                                     struct ht_nearest *to)
+static inline void ht_none_is_near16(struct ht_nearest *nearest, trg_u32 c, __m512 most)
 {
-    const trg_u32 id = v->id[at], odd = id >> HT_ITEM_BITS & 1u, before = to->at[odd][road];
+    const __m512i bits = _mm512_castps_si512(most), none = _mm512_set1_epi32(-1);
+    const __m512i low = _mm512_unpacklo_epi32(none, bits), high = _mm512_unpackhi_epi32(none, bits);
+    const __m512i first = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+    const __m512i last = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
 
-    if (off < to->off[odd][road] ||
-        (off == to->off[odd][road] && (before == HT_NONE || id < v->id[before]))) {
-        to->off[odd][road] = off;
-        to->at[odd][road] = at;
+    for (trg_u32 odd = 0; odd < 2u; odd++) {
+        _mm512_storeu_si512(nearest->key[odd] + c, _mm512_permutex2var_epi64(low, first, high));
+        _mm512_storeu_si512(nearest->key[odd] + c + 8u, _mm512_permutex2var_epi64(low, last, high));
+        _mm512_storeu_si512(nearest->at[odd] + c, none);
     }
 }
 
-/* Keeps those of sixteen hits that are near to the road with their lane if they are nearest to it.
- */
-static inline void ht_find_nearest16(const struct ht_view *v, const struct ht_lines16 l[2],
-                                     const __m512 most[2], const struct ht_spread *hits,
-                                     trg_u32 from, struct ht_nearest *nearest)
+/* How near the nearest hits of sixteen roads are. */
+static inline __m512 ht_least16(const struct ht_nearest *nearest, trg_u32 odd, trg_u32 c)
+{
+    const __m512i odds =
+        _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+
+    return _mm512_castsi512_ps(
+        _mm512_permutex2var_epi32(_mm512_loadu_si512(nearest->key[odd] + c), odds,
+                                  _mm512_loadu_si512(nearest->key[odd] + c + 8u)));
+}
+
+/* ht_keep_nearer, of those that are listed; none of the choices is a branch. */
+static inline void ht_keep_nearer_of(const struct ht_view *v, const struct ht_near_list *list,
+                                     struct ht_nearest *to)
+{
+    for (trg_u32 i = 0; i < list->n; i++) {
+        const trg_u32 at = list->at[i], road = list->lane[i], id = v->id[at];
+        const trg_u32 odd = id >> HT_ITEM_BITS & 1u;
+        const trg_u64 key = (trg_u64)trg_as_u32(list->off[i]) << 32 | id, was = to->key[odd][road];
+
+        to->key[odd][road] = key < was ? key : was;
+        to->at[odd][road] = key < was ? at : to->at[odd][road];
+    }
+}
+
+/* Lists those of sixteen hits that are near to the road with their lane. */
+static inline void ht_find_nearest16(const struct ht_lines16 l[2], const __m512 most[2],
+                                     const struct ht_spread *hits, trg_u32 from,
+                                     struct ht_near_list *list)
 {
     const __m512i lane = _mm512_loadu_si512(hits->lane + from);
     const struct ht_lines16 its = ht_pick_lines16(l, lane);
     const struct ht_hits16 h = ht_spread_hits16(hits, from);
     const __mmask16 lanes = ht_lanes(hits->n - from);
     const __m512 off = ht_off2_16(&its, &h);
-    const __mmask16 near = ht_same_side16(
-        &its, &h, _mm512_mask_cmp_ps_mask(lanes, off, ht_pick16(most, lane), _CMP_LE_OQ));
-    float offs[HT_LANES];
 
-    _mm512_storeu_ps(offs, off);
-    for (trg_u32 left = near; left; left &= left - 1u) {
-        const trg_u32 k = (trg_u32)__builtin_ctz(left);
-
-        ht_keep_nearer_of(v, hits->at[from + k], offs[k], hits->lane[from + k], nearest);
-    }
+    ht_list_near16(
+        list, hits, from, off,
+        ht_same_side16(&its, &h,
+                       _mm512_mask_cmp_ps_mask(lanes, off, ht_pick16(most, lane), _CMP_LE_OQ)));
 }
 
 /* Which of the roads in `three`, all of three hits, have lost one of them to another road. */
@@ -219,8 +239,7 @@ static inline void ht_claim16(const struct ht_view *v, const struct ht_par *par,
                               const struct ht_nearest *nearest, trg_u32 c, __m512 most,
                               __mmask16 lanes)
 {
-    const __m512 least =
-        _mm512_min_ps(_mm512_loadu_ps(nearest->off[0] + c), _mm512_loadu_ps(nearest->off[1] + c));
+    const __m512 least = _mm512_min_ps(ht_least16(nearest, 0u, c), ht_least16(nearest, 1u, c));
     const __m512 all = _mm512_div_ps(least, most);
     const __mmask16 three = ht_are16(ht_load_words16(r, HT_ROAD_WORD(n), at, lanes), 3u, lanes);
     const __m512 share =
@@ -247,6 +266,7 @@ static inline void ht_want32(const struct ht_view *v, const struct ht_par *par,
     __m512 most[2] = {0};
     __mmask16 seek[2] = {0}; /* roads that have hits in their windows */
     struct ht_nearest nearest;
+    struct ht_near_list list;
     struct ht_spread hits;
 
     hits.left = 0u;
@@ -262,14 +282,14 @@ static inline void ht_want32(const struct ht_view *v, const struct ht_par *par,
         most[c] = look.most;
         seek[c] = _mm512_test_epi32_mask(look.w.n, look.w.n);
         ht_spread_add(&hits, c, &look.w);
-        for (trg_u32 odd = 0; odd < 2u; odd++) {
-            _mm512_storeu_ps(nearest.off[odd] + c * HT_LANES, look.most);
-            _mm512_storeu_si512(nearest.at[odd] + c * HT_LANES, _mm512_set1_epi32(-1));
-        }
+        ht_none_is_near16(&nearest, c * HT_LANES, look.most);
     }
-    while (ht_spread_next(&hits, v))
+    while (ht_spread_next(&hits, v)) {
+        list.n = 0u;
         for (trg_u32 k = 0; k < hits.n; k += HT_LANES)
-            ht_find_nearest16(v, l, most, &hits, k, &nearest);
+            ht_find_nearest16(l, most, &hits, k, &list);
+        ht_keep_nearer_of(v, &list, &nearest);
+    }
     for (trg_u32 c = 0; c < 2u; c++)
         if (seek[c])
             ht_claim16(v, par, r, at + c * HT_LANES, &nearest, c * HT_LANES, most[c], seek[c]);
