@@ -248,6 +248,5 @@ function(trg_add_plugin_test name file)
         add_dependencies(tests test_plugin_${name})
     endif()
     add_test(NAME ${name}.plugin COMMAND test_plugin_${name} $<TARGET_FILE:${name}> ${T_ARGS})
-    set_tests_properties(${name}.plugin PROPERTIES LABELS "device;gpu" TIMEOUT 120
-        ENVIRONMENT CUDA_DEVICE_MAX_CONNECTIONS=8)
+    set_tests_properties(${name}.plugin PROPERTIES LABELS "device;gpu" TIMEOUT 120)
 endfunction()

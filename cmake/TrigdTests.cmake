@@ -136,7 +136,6 @@ function(trg_run name target)
             add_dependencies(tests_threads ${target})
         endif()
     endif()
-    # A GPU has not enough work queues for 32 in each of many tests at a time.
     set_tests_properties(${name} PROPERTIES TIMEOUT ${R_TIMEOUT} SKIP_RETURN_CODE 77 LABELS "${R_LABELS}" ENVIRONMENT
-        "TRIGD_BUILD=${CMAKE_BINARY_DIR};TRIGD_SOURCE=${CMAKE_SOURCE_DIR};CUDA_DEVICE_MAX_CONNECTIONS=8")
+        "TRIGD_BUILD=${CMAKE_BINARY_DIR};TRIGD_SOURCE=${CMAKE_SOURCE_DIR}")
 endfunction()

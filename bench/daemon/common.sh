@@ -54,9 +54,9 @@ plan() {
     [ "$first" -ge "$cores" ] || place="taskset -c $first-$((cores - 1))"
 }
 
-# start MENU DEVICES BATCHING CREDITS: with $queues work queues of a GPU (default: what trigd asks for)
+# start MENU DEVICES BATCHING CREDITS
 start() {
-    local what="devices: [$2], batching: {$3}; threads: {$threads}; $clients clients with $4 credits each${place:+, $place}${queues:+, $queues work queues}"
+    local what="devices: [$2], batching: {$3}; threads: {$threads}; $clients clients with $4 credits each${place:+, $place}"
 
     cat >"$folder/c.yaml" <<YAML
 endpoints: ["ipc://$folder/ipc", "tcp://127.0.0.1:5790", "shm://$folder/shm"]
@@ -76,7 +76,7 @@ YAML
     [ "$what" = "${told:-}" ] || echo "# $what"
     told=$what found=
     settings="$1.yaml; default deadlines; copies included; isolation ${isolation:-process}; pinned_mbytes ${pinned:-4096}; ${what//\"/\'}"
-    env ${queues:+"CUDA_DEVICE_MAX_CONNECTIONS=$queues"} "$build/bin/trigd" --config "$folder/c.yaml" >"$folder/log" 2>&1 &
+    "$build/bin/trigd" --config "$folder/c.yaml" >"$folder/log" 2>&1 &
     pid=$!
     until grep -qs to=ready "$folder/log"; do
         kill -0 "$pid" || { tail -n 5 "$folder/log" >&2; exit 1; }
