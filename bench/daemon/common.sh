@@ -118,23 +118,51 @@ note() {
         "${found:+\"found\": $found, }" "$settings" "$machine" "$device" "$commit" "$(date +%F)" "$program" >>"$out"
 }
 
-# measure FIGURE ENDPOINT PRESET DISTINCT DEVICE [OPTION ...]: first a run that warms up and one that tells the rate: regions
-# of new clients are registered with the device at first, which a short run would tell instead.  The former also tells what a
-# z-finder finds: vertices within 1 mm of the truth.
+# seen: a time in seconds, and how many RoIs the daemon has decided until then
+seen() {
+    "$build/bin/trigctl" --socket "$folder/control" --json show ledger |
+        awk -F'[:,}]' -v t="$EPOCHREALTIME" '{printf "%.6f %.0f\n", t, $4 + $6 + $8}'
+}
+
+# watch ENDPOINT PRESET DISTINCT OPTION ...: into rates, RoIs per second of $runs times $each seconds, while the same clients
+# send without a pause; the first two seconds, in which their memory is opened to the device, do not count.  All RoIs must be
+# answered, none by the hard limit
+watch() {
+    local endpoint=$1 preset=$2 distinct=$3 client from to code=0
+    shift 3
+    rates=()
+    from=$(seen)
+    # shellcheck disable=SC2086 # a command and its arguments, or nothing
+    $place "$build/bin/trigreplay" run --connect "$endpoint" --preset "$preset" --rois 1000000000000 \
+        --distinct "$distinct" --seed 1 --connections "$clients" --threads "$clients" --truth none \
+        --timeout 120000 --quiet --json "$folder/report.json" "$@" &
+    client=$!
+    while to=$(seen) && [ "${to#* }" -eq "${from#* }" ]; do
+        kill -0 "$client" || return 1
+        sleep 0.05
+    done
+    sleep 2
+    to=$(seen)
+    for _ in $(seq "$runs"); do
+        from=$to
+        sleep "$each"
+        to=$(seen)
+        rates+=("$(echo "$from $to" | awk '{printf "%.0f", ($4 - $2) / ($3 - $1)}')")
+    done
+    kill -INT "$client"
+    wait "$client" || code=$?
+    [ "$code" -eq 0 ] && [ "$(value lost)" = 0 ] && [ "$(value status_timeout)" = 0 ]
+}
+
+# measure FIGURE ENDPOINT PRESET DISTINCT DEVICE [OPTION ...]: the rate of clients that stay.  First a run that warms up; it also
+# tells what a z-finder finds: vertices within 1 mm of the truth.
 measure() {
-    local figure=$1 endpoint=$2 preset=$3 distinct=$4 device=$5 n rates=() truth=()
+    local figure=$1 endpoint=$2 preset=$3 distinct=$4 device=$5 rates truth=()
     shift 5
     [[ $settings != pairs.* && $settings != dense.* ]] || truth=(--truth 0:1)
     replay "$endpoint" "$preset" "$((distinct * 10))" "$distinct" --batch 4 "$@" "${truth[@]}"
     [ ${#truth[@]} -eq 0 ] || found=$(awk -v g="$(value within_1mm)" -v n="$(value with_truth)" 'BEGIN {printf "%.4f", g / n}')
-    n=$(awk -v n="$(enough "$(value rois_per_s)" "$distinct")" 'BEGIN {print int(n / 2)}')
-    replay "$endpoint" "$preset" "$n" "$distinct" --batch 4 "$@"
-    n=$(enough "$(value rois_per_s)" "$distinct")
-    for _ in $(seq "$runs"); do
-        replay "$endpoint" "$preset" "$n" "$distinct" --batch 4 "$@"
-        rates+=("$(value rois_per_s)")
-    done
+    watch "$endpoint" "$preset" "$distinct" --batch 4 "$@"
     note "$figure" RoIs/s higher "" "$device" \
-        "truncated $(awk -v t="$(value status_truncated)" -v n="$n" 'BEGIN {printf "%.1f", 100 * t / n}') %  ${found:+finds $found  }" "${rates[@]}"
+        "truncated $(awk -v t="$(value status_truncated)" -v n="$(value decided)" 'BEGIN {printf "%.1f", 100 * t / n}') %  ${found:+finds $found  }" "${rates[@]}"
 }
-

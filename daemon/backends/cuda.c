@@ -393,6 +393,9 @@ static const struct trg_device_ops ops = {
     .window_shut = window_shut,
     .guest_queue_new = cuda_guest_queue_new,
     .ranked_queue_new = cuda_ranked_queue_new,
+#if CUDART_VERSION >= 13000 /* before, it had another form or was not there */
+    .copy_parts = cuda_queue_copy_parts,
+#endif
 };
 
 /* Streams that share a work queue wait for each other.  Asked for by nobody, the queues are fewer

@@ -74,6 +74,10 @@ int cuda_queue_read(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at,
                     struct trg_buffer *src, size_t src_at, size_t bytes);
 int cuda_queue_copy(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at,
                     struct trg_buffer *src, size_t src_at, size_t bytes);
+#if CUDART_VERSION >= 13000
+int cuda_queue_copy_parts(struct trg_queue *q, struct trg_buffer *dst, struct trg_buffer *src,
+                          const struct trg_copy_part *parts, uint32_t n_parts);
+#endif
 int cuda_queue_fill(struct trg_queue *q, struct trg_buffer *b, size_t at, size_t bytes,
                     uint32_t pattern);
 int cuda_queue_launch(struct trg_queue *q, struct trg_kernel *k, struct trg_range r,

@@ -10,6 +10,13 @@ typedef int fill_words_fn(unsigned long long at, unsigned pattern, size_t words,
 #define FILL_WORDS         "cuMemsetD32Async"
 #define FILL_WORDS_VERSION 3020 /* of the driver's interface, when the function got this form */
 
+struct cuda_parts { /* scratch of copies of many parts */
+    void **to;
+    const void **from;
+    size_t *bytes;
+    uint32_t room;
+};
+
 struct trg_queue {
     struct trg_object object;
     struct trg_device *device;
@@ -17,6 +24,7 @@ struct trg_queue {
     fill_words_fn *fill_words;
     void *part;       /* of the chip; NULL: it has all of it */
     const char *last; /* kernel launched last, for messages; lives as long as its program */
+    struct cuda_parts parts;
 };
 
 static int find_fill(struct trg_queue *q)
@@ -36,6 +44,14 @@ static int find_fill(struct trg_queue *q)
     }
     q->fill_words = (fill_words_fn *)(uintptr_t)fn;
     return 0;
+}
+
+static void free_parts(struct cuda_parts *p)
+{
+    free(p->to);
+    free(p->from);
+    free(p->bytes);
+    *p = (struct cuda_parts){0};
 }
 
 /* `percent`: of a guest's queue; NULL: a lane's, of that rank. */
@@ -89,6 +105,7 @@ void cuda_queue_free(struct trg_queue *q)
         cuda_check(q->device, cudaStreamDestroy(q->cuda), "cudaStreamDestroy", NULL);
         cuda_guest_drop(q->device, q->part);
     }
+    free_parts(&q->parts);
     free(q);
 }
 
@@ -132,6 +149,56 @@ int cuda_queue_copy(struct trg_queue *q, struct trg_buffer *dst, size_t dst_at,
 {
     return transfer(q, "copy", dst, dst_at, src, src_at, bytes, cudaMemcpyDefault);
 }
+
+#if CUDART_VERSION >= 13000
+static int make_room(struct cuda_parts *p, uint32_t n)
+{
+    if (n <= p->room)
+        return 0;
+    free_parts(p);
+    p->to = calloc(n, sizeof(void *));
+    p->from = calloc(n, sizeof(void *));
+    p->bytes = calloc(n, sizeof *p->bytes);
+    if (!p->to || !p->from || !p->bytes) {
+        free_parts(p);
+        return -ENOMEM;
+    }
+    p->room = n;
+    return 0;
+}
+
+/* One call for all: the copy engine does them with 0.5 us of the CPU for each, a copy by itself
+ * takes 2.5 us.  Parts of less than 28 KiB are slower than copies by themselves (driver 580). */
+int cuda_queue_copy_parts(struct trg_queue *q, struct trg_buffer *dst, struct trg_buffer *src,
+                          const struct trg_copy_part *parts, uint32_t n_parts)
+{
+    struct cudaMemcpyAttributes all = {.srcAccessOrder = cudaMemcpySrcAccessOrderStream,
+                                       .flags = cudaMemcpyFlagPreferOverlapWithCompute};
+    size_t first = 0, n = 0;
+    int r = cuda_enter(q->device);
+
+    if (r == 0)
+        r = make_room(&q->parts, n_parts);
+    for (uint32_t i = 0; r == 0 && i < n_parts; i++) {
+        r = backend_check_range(&q->device->log, "copy parts to", dst->bytes, parts[i].dst_at,
+                                parts[i].bytes);
+        if (r == 0)
+            r = backend_check_range(&q->device->log, "copy parts from", src->bytes, parts[i].src_at,
+                                    parts[i].bytes);
+        if (r < 0 || !parts[i].bytes)
+            continue;
+        q->parts.to[n] = (unsigned char *)dst->address + parts[i].dst_at;
+        q->parts.from[n] = (const unsigned char *)src->address + parts[i].src_at;
+        q->parts.bytes[n++] = parts[i].bytes;
+    }
+    if (r < 0 || !n)
+        return r;
+    return cuda_check(q->device,
+                      cudaMemcpyBatchAsync(q->parts.to, q->parts.from, q->parts.bytes, n, &all,
+                                           &first, 1, q->cuda),
+                      "cudaMemcpyBatchAsync", q->last);
+}
+#endif
 
 int cuda_queue_fill(struct trg_queue *q, struct trg_buffer *b, size_t at, size_t bytes,
                     uint32_t pattern)

@@ -17,25 +17,30 @@
 #define GROUP_MOST  1024u
 #define WORK_ITEMS  8192u
 
+#define FETCHED_ITEMS (1u << 18) /* the same, of columns that lie on the device */
+
 #define COPIED_LEAST (16u << 10) /* bytes of an RoI, on average: a copy takes 2 us to begin */
 
 _Static_assert(TRG_COLUMNS_MAX_DEV == TRG_COLUMNS_MAX, "all columns");
 
-int pull_open(struct trg_device *d, struct pull *ret_pull)
+int pull_open(struct trg_device *d, uint32_t max_rois, struct pull *ret_pull)
 {
     struct trg_device_info info;
-    struct pull p;
+    struct pull p = {0};
     int r = trg_module_new(d, &pull_program, NULL, &p.module);
 
     if (r < 0)
         return r;
     r = trg_kernel_get(p.module, "pull", &p.kernel);
+    if (r == 0)
+        r = fetch_open(max_rois, &p.fetch);
     if (r < 0) {
-        trg_module_free(p.module);
+        pull_close(&p);
         return r;
     }
     trg_device_info(d, &info);
     p.group_max = info.group_max;
+    p.work_items = WORK_ITEMS;
     *ret_pull = p;
     return 0;
 }
@@ -43,6 +48,7 @@ int pull_open(struct trg_device *d, struct pull *ret_pull)
 void pull_close(struct pull *p)
 {
     trg_module_free(p->module);
+    fetch_close(&p->fetch);
     *p = (struct pull){0};
 }
 
@@ -114,8 +120,9 @@ static uint32_t fill_encodings(const struct pull_input *in, const struct arena_s
 }
 
 /* Writes the tables of entries and encodings, and the offsets; returns the bytes of the encodings.
- */
-static size_t fill_tables(const struct pull_input *in, unsigned char *host, struct pull_par *par)
+ * `at`: where the columns lie; NULL: where the sources are. */
+static size_t fill_tables(const struct pull_input *in, const uint64_t *at, unsigned char *host,
+                          struct pull_par *par)
 {
     struct pull_entry *entries = (struct pull_entry *)(void *)(host + par->entries);
     struct pull_encoding *encodings = (struct pull_encoding *)(void *)(host + par->encodings);
@@ -123,11 +130,12 @@ static size_t fill_tables(const struct pull_input *in, unsigned char *host, stru
 
     for (uint32_t i = 0; i < in->n_rois; i++) {
         const struct arena_source *from = &in->sources[i];
+        const uint64_t begin = at ? at[i] : from->at;
 
         offsets[i] = par->span.n_items;
         par->span.n_items += from->n;
-        entries[i] = (struct pull_entry){.at_low = (uint32_t)from->at,
-                                         .at_high = (uint32_t)(from->at >> 32),
+        entries[i] = (struct pull_entry){.at_low = (uint32_t)begin,
+                                         .at_high = (uint32_t)(begin >> 32),
                                          .capacity = from->capacity,
                                          .encodings = from->is_encoded ? n : PULL_PLAIN};
         n += from->is_encoded ? fill_encodings(in, from, &encodings[n]) : 0;
@@ -138,7 +146,8 @@ static size_t fill_tables(const struct pull_input *in, unsigned char *host, stru
 
 /* Writes the head of the block and the tables, and says where the rest will lie; returns the bytes
  * that the device needs of it. */
-static size_t write_head(const struct pull_input *in, unsigned char *host, struct pull_par *ret_par)
+static size_t write_head(const struct pull_input *in, const uint64_t *to, unsigned char *host,
+                         struct pull_par *ret_par)
 {
     const struct trg_collection *info = kind_info(in->kind);
     struct pull_par par = {.n_columns = info->n_columns};
@@ -148,7 +157,7 @@ static size_t write_head(const struct pull_input *in, unsigned char *host, struc
     par.verdicts = (trg_u32)at;
     par.entries = par.verdicts + (trg_u32)verdicts_bytes(in->n_rois);
     par.encodings = par.entries + (trg_u32)entries_bytes(in->n_rois);
-    bytes = par.encodings + fill_tables(in, host, &par);
+    bytes = par.encodings + fill_tables(in, to, host, &par);
     at += pull_bytes(in->kind, in->n_rois);
     for (uint32_t c = 0; c < info->n_columns; c++) {
         par.column[c] = describe_column(&info->column[c], in->max_layer);
@@ -160,13 +169,14 @@ static size_t write_head(const struct pull_input *in, unsigned char *host, struc
     return bytes;
 }
 
-static uint32_t group_size(const struct pull *p, const struct pull_input *in, uint32_t n_items)
+static uint32_t group_size(const struct pull *p, const struct pull_input *in, uint32_t work_items,
+                           uint32_t n_items)
 {
     const uint64_t bytes = n_items * kind_item_size(in->kind) / in->n_rois;
     const uint32_t most = GROUP_MOST < p->group_max ? GROUP_MOST : p->group_max;
     uint32_t size = GROUP_LEAST;
 
-    while (size < most && size * in->n_rois < WORK_ITEMS &&
+    while (size < most && size * in->n_rois < work_items &&
            size * UINT64_C(16) * PULL_AHEAD < bytes)
         size *= 2;
     return size < most ? size : most;
@@ -208,19 +218,13 @@ static bool is_copied(const struct pull_input *in, uint32_t n_items)
     return true;
 }
 
-/* Bytes from `at` to the end of the part of the window. */
-static uint64_t left_of_part(const struct pull_parts *p, uint64_t at)
-{
-    return p->bytes - (at - p->first) % p->distance % p->bytes;
-}
-
 static int copy_column(const struct pull_input *in, struct trg_queue *q, uint64_t to, uint64_t at,
                        uint64_t bytes)
 {
     int r = 0;
 
     while (r == 0 && bytes) {
-        const uint64_t left = left_of_part(&in->parts, at), n = bytes < left ? bytes : left;
+        const uint64_t left = fetch_left(&in->open, at), n = bytes < left ? bytes : left;
 
         r = trg_copy(q, in->dev, to, in->window, at, n);
         to += n;
@@ -255,30 +259,47 @@ static int copy_columns(const struct pull_input *in, struct trg_queue *q,
     return r;
 }
 
-/* Has the kernel fetch the columns of all RoIs, and its verdicts come back. */
+/* Has the kernel pack the columns of all RoIs, which lie in `from`, and its verdicts come back. */
 static int launch_kernel(const struct pull *p, const struct pull_input *in, struct trg_queue *q,
-                         const struct pull_par *par)
+                         struct trg_buffer *from, uint32_t work_items, const struct pull_par *par)
 {
-    const struct trg_range range = {.groups = in->n_rois,
-                                    .group_size = group_size(p, in, par->span.n_items)};
+    const uint32_t size = group_size(p, in, work_items, par->span.n_items);
+    const uint32_t enough = work_items / size;
+    const struct trg_range range = {.groups = in->n_rois < enough ? in->n_rois : enough,
+                                    .group_size = size};
     int r = trg_launch(q, p->kernel, range,
-                       (struct trg_arg[]){TRG_BUF(in->window), TRG_BUF(in->dev), TRG_VAL(*par)}, 3);
+                       (struct trg_arg[]){TRG_BUF(from), TRG_BUF(in->dev), TRG_VAL(*par)}, 3);
 
     return r < 0 ? r
                  : trg_read(q, in->host, par->verdicts, in->dev, par->verdicts,
                             in->n_rois * sizeof(struct pull_verdict));
 }
 
-int pull_enqueue(const struct pull *p, struct trg_queue *q, const struct pull_input *in,
+/* Packs the columns of all RoIs and checks their values, on the device once they are there. */
+static int pack_columns(const struct pull *p, const struct pull_input *in, struct trg_queue *q,
+                        bool is_fetched, const struct pull_par *par)
+{
+    int r;
+
+    if (!is_fetched)
+        return launch_kernel(p, in, q, in->window, p->work_items, par);
+    r = trg_copy_parts(q, in->fetched, in->window, p->fetch.parts, p->fetch.n_parts);
+    return r < 0 ? r : launch_kernel(p, in, q, in->fetched, FETCHED_ITEMS, par);
+}
+
+int pull_enqueue(struct pull *p, struct trg_queue *q, const struct pull_input *in,
                  struct trg_span *ret_span)
 {
+    const bool is_fetched = in->fetched && fetch_plan(&p->fetch, &in->open, in->kind, in->n_rois,
+                                                      in->sources, in->fetched_bytes);
     struct pull_par par;
-    const size_t bytes = write_head(in, trg_buffer_host(in->host), &par);
+    const size_t bytes =
+        write_head(in, is_fetched ? p->fetch.at : NULL, trg_buffer_host(in->host), &par);
     int r = trg_write(q, in->dev, 0, in->host, 0, bytes);
 
     if (r == 0)
         r = is_copied(in, par.span.n_items) ? copy_columns(in, q, &par)
-                                            : launch_kernel(p, in, q, &par);
+                                            : pack_columns(p, in, q, is_fetched, &par);
     if (r == 0)
         *ret_span = par.span;
     return r;

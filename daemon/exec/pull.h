@@ -4,12 +4,16 @@
  * value on its own copy, so no CPU touches them.  Large RoIs of
  * collections in which every value is allowed need no check: the device's copy engine fetches them.
  *
+ * Where they are large enough (fetch.h) the copy engine fetches all of them, and the kernel reads
+ * them on the device.
+ *
  * The host writes where they lie (pull_layout.h).  What comes out is, to the bit, what stage_fill
  * gives of the same memory, and so is the fault of an RoI with a value that is not allowed. */
 #ifndef TRIGD_PULL_H
 #define TRIGD_PULL_H
 #include "check_fault.h"
 #include "exec/arena.h"
+#include "exec/fetch.h"
 #include "trigd/plugin.h"
 
 #define PULL_LEAST 1024u /* bytes: fewer are copied sooner than a kernel begins to read them */
@@ -17,11 +21,9 @@
 struct pull { /* of one lane; zero: none */
     struct trg_module *module;
     struct trg_kernel *kernel;
-    uint32_t group_max; /* work-items */
-};
-
-struct pull_parts {                  /* of a window, opened one by one: no copy may be of two */
-    uint64_t first, distance, bytes; /* they begin at first + i * distance + k * bytes */
+    uint32_t group_max;  /* work-items of a group at most */
+    uint32_t work_items; /* of a launch that reads over the bus at most, a power of two */
+    struct fetch fetch;
 };
 
 struct pull_input { /* one collection of a batch */
@@ -31,19 +33,21 @@ struct pull_input { /* one collection of a batch */
     const struct arena_source *sources; /* all at multiples of 64 bytes of the window */
     const unsigned char *pool;          /* the mapping that the sources' encodings lie in */
     struct trg_buffer *window;          /* open where the sources lie */
-    struct pull_parts parts;            /* of it */
+    struct fetch_window open;           /* of it */
     struct trg_buffer *host, *dev;      /* rooms of the block, as stage_bytes says */
+    struct trg_buffer *fetched;         /* of the device, for what is fetched; NULL: nothing is */
+    uint64_t fetched_bytes;
 };
 
 /* Loads the kernel.  pull_close takes one that is empty as well. */
-int pull_open(struct trg_device *d, struct pull *ret_pull);
+int pull_open(struct trg_device *d, uint32_t max_rois, struct pull *ret_pull);
 void pull_close(struct pull *p);
 
 /* Bytes of the tables in the block of a batch. */
 size_t pull_bytes(uint32_t kind, uint32_t n_rois);
 /* Enqueues everything that makes the block of a batch on the device; the RoIs, the offsets and,
  * later, the verdicts are in `host` as well. */
-int pull_enqueue(const struct pull *p, struct trg_queue *q, const struct pull_input *in,
+int pull_enqueue(struct pull *p, struct trg_queue *q, const struct pull_input *in,
                  struct trg_span *ret_span);
 /* When the queue has passed: what was found wrong with RoI i of the block in `host`, which has a
  * span as pull_enqueue gave it; zero: nothing. */

@@ -2,9 +2,9 @@
 /* pull.kernel.c - the device gathers a batch itself: it reads the columns of RoIs in the memory of
  * co-located clients over the bus, packs them, and checks every value on its own copy.
  *
- * A group for each RoI.  Its columns follow each other in that memory, so a work-item reads 16
- * bytes at a time, several of them on their way at once whatever columns they are of: the bus is
- * what limits. */
+ * A group takes one RoI after the other.  The columns of an RoI follow each other in that memory,
+ * so a work-item reads 16 bytes at a time, several of them on their way at once whatever columns
+ * they are of: the bus is what limits. */
 #if defined(__CUDACC__)
 #define TRG_BOUNDS __launch_bounds__(1024)
 #define UNROLLED   _Pragma("unroll") /* else what is read ahead lies in memory again */
@@ -147,15 +147,12 @@ TRG_FN trg_u32 chunks_of(trg_u32 capacity, struct pull_column c, int is_encoded)
     return (capacity * (c.length * bytes) + 63u) / 64u * 4u;
 }
 
-TRG_KERNEL2(pull, (const trg_u8, window), (trg_u8, block), (struct pull_par, par))
+/* Copies the columns of an RoI and checks their values: the first value that the work-item found
+ * not allowed. */
+TRG_FN struct pull_verdict pull_roi(TRG_GLOBAL const trg_u8 *window, TRG_GLOBAL trg_u8 *block,
+                                    struct pull_par par, TRG_GLOBAL const struct pull_entry *entry,
+                                    trg_u32 first, trg_u32 n, trg_u32 lid, trg_u32 lsize)
 {
-    TRG_SHARED trg_u32 worst[2]; /* column; number in it */
-    TRG_GLOBAL const struct pull_entry *entry =
-        (TRG_GLOBAL const struct pull_entry *)(block + par.entries) + TRG_GID;
-    TRG_GLOBAL struct pull_verdict *verdict =
-        (TRG_GLOBAL struct pull_verdict *)(block + par.verdicts) + TRG_GID;
-    const trg_u32 first = TRG_BEGIN(block, par.span, TRG_GID);
-    const trg_u32 n = TRG_END(block, par.span, TRG_GID) - first;
     const int is_encoded = entry->encodings != PULL_PLAIN;
     TRG_GLOBAL const struct pull_encoding *encodings =
         (TRG_GLOBAL const struct pull_encoding *)(block + par.encodings) +
@@ -165,20 +162,18 @@ TRG_KERNEL2(pull, (const trg_u8, window), (trg_u8, block), (struct pull_par, par
     struct pull_verdict mine = {NONE, 0, 0};
     trg_u32 chunks = 0, c = 0, begin = 0, end; /* of all; of column c */
 
-    if (TRG_LID == 0)
-        worst[0] = worst[1] = NONE;
     for (trg_u32 k = 0; n && k < par.n_columns; k++)
         chunks += chunks_of(entry->capacity, par.column[k], is_encoded);
     end = chunks_of(entry->capacity, par.column[0], is_encoded);
-    for (trg_u32 q = TRG_LID; q < chunks; q += PULL_AHEAD * TRG_LSIZE) {
+    for (trg_u32 q = lid; q < chunks; q += PULL_AHEAD * lsize) {
         struct chunk chunk[PULL_AHEAD];
 
         UNROLLED
         for (trg_u32 k = 0; k < PULL_AHEAD; k++)
-            chunk[k] = from[q + k * TRG_LSIZE < chunks ? q + k * TRG_LSIZE : q];
+            chunk[k] = from[q + k * lsize < chunks ? q + k * lsize : q];
         UNROLLED
         for (trg_u32 k = 0; k < PULL_AHEAD; k++) {
-            const trg_u32 at = q + k * TRG_LSIZE;
+            const trg_u32 at = q + k * lsize;
             struct pull_column column;
             struct pull_verdict bad;
             TRG_GLOBAL trg_u8 *to;
@@ -204,12 +199,31 @@ TRG_KERNEL2(pull, (const trg_u8, window), (trg_u8, block), (struct pull_par, par
             }
         }
     }
-    judge(worst, verdict, mine, TRG_LID);
-    if (worst[0] != NONE)
-        for (trg_u32 k = 0; k < par.n_columns; k++) { /* no algorithm gets to see it */
-            const trg_u32 bytes = par.column[k].length * bytes_of(par.column[k].type);
+    return mine;
+}
 
-            clear(block + par.span.column[k] + (trg_u64)first * bytes, n * bytes, TRG_LID,
-                  TRG_LSIZE);
-        }
+TRG_KERNEL2(pull, (const trg_u8, window), (trg_u8, block), (struct pull_par, par))
+{
+    TRG_SHARED trg_u32 worst[2]; /* column; number in it */
+
+    for (trg_u32 roi = TRG_GID; roi < par.span.n_rois; roi += TRG_GROUPS) {
+        const trg_u32 first = TRG_BEGIN(block, par.span, roi);
+        const trg_u32 n = TRG_END(block, par.span, roi) - first;
+        struct pull_verdict mine;
+
+        TRG_BARRIER(); /* all have read what the last RoI left here */
+        if (TRG_LID == 0)
+            worst[0] = worst[1] = NONE;
+        mine = pull_roi(window, block, par,
+                        (TRG_GLOBAL const struct pull_entry *)(block + par.entries) + roi, first, n,
+                        TRG_LID, TRG_LSIZE);
+        judge(worst, (TRG_GLOBAL struct pull_verdict *)(block + par.verdicts) + roi, mine, TRG_LID);
+        if (worst[0] != NONE)
+            for (trg_u32 k = 0; k < par.n_columns; k++) { /* no algorithm gets to see it */
+                const trg_u32 bytes = par.column[k].length * bytes_of(par.column[k].type);
+
+                clear(block + par.span.column[k] + (trg_u64)first * bytes, n * bytes, TRG_LID,
+                      TRG_LSIZE);
+            }
+    }
 }

@@ -175,11 +175,15 @@ static int pull_input(struct runner *l, struct runner_slot *slot, uint32_t k)
         .rois = slot->infos,
         .sources = arena_sources(runner_arena(l, slot->shard), slot->number, k),
         .window = is_raw ? host : m->pieces->window,
-        .parts = is_raw ? (struct pull_parts){0, room, room}
-                        : (struct pull_parts){m->pieces->place.first, m->pieces->place.distance,
-                                              PIECE_BYTES},
+        .open = is_raw ? (struct fetch_window){.distance = room, .whole = room, .bytes = room}
+                       : (struct fetch_window){.first = m->pieces->place.first,
+                                               .distance = m->pieces->place.distance,
+                                               .whole = m->pieces->place.bytes,
+                                               .bytes = PIECE_BYTES},
         .host = host,
-        .dev = slot->dev[k]};
+        .dev = slot->dev[k],
+        .fetched = slot->fetched,
+        .fetched_bytes = l->fetched_bytes};
 
     slot->pulled |= 1u << k;
     in->collection = kind_info(from.kind);

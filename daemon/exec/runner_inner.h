@@ -14,6 +14,7 @@ struct runner_slot {
     struct trg_queue *queue;
     struct trg_event *reached;
     struct trg_buffer *dev[ARENA_INPUTS_MAX]; /* none on the host, where host memory is both */
+    struct trg_buffer *fetched;               /* columns as clients have them; NULL: none */
     struct trg_input staged[ARENA_INPUTS_MAX];
     struct batch_table table[ARENA_CONDITIONS_MAX];
     struct trg_batch part[ARENA_MEMBERS_MAX]; /* of each member */
@@ -47,8 +48,9 @@ struct runner {
     struct runner_member member[ARENA_MEMBERS_MAX]; /* in the order of the menu */
     bool is_host;
     struct pull pull;
-    uint32_t encoded;  /* inputs that may be: a bit for each */
-    uint32_t pullable; /* inputs whose columns no member reads on the host: a bit for each */
+    uint32_t encoded;       /* inputs that may be: a bit for each */
+    uint32_t pullable;      /* inputs whose columns no member reads on the host: a bit for each */
+    uint64_t fetched_bytes; /* of a slot; 0: the device does not copy parts */
     struct runner_slot slot[ARENA_SLOTS_MAX];
     struct stage_source *sources; /* [max_rois], scratch of the thread */
     struct stage_guard *guards;   /* the same */

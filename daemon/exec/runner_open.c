@@ -42,6 +42,8 @@ static int open_inputs(struct runner *l, uint32_t number)
             r = trg_buffer_new(l->s.device, TRG_MEM_DEVICE, runner_shape(l)->staged_bytes[k],
                                &l->slot[number].dev[k]);
     }
+    if (r == 0 && l->fetched_bytes)
+        r = trg_buffer_new(l->s.device, TRG_MEM_DEVICE, l->fetched_bytes, &l->slot[number].fetched);
     return r;
 }
 
@@ -178,6 +180,19 @@ static uint32_t find_encoded(const struct runner *l)
     return encoded;
 }
 
+/* Bytes of the largest input that the device may gather itself. */
+static uint64_t largest_pullable(const struct runner *l)
+{
+    uint64_t most = 0;
+
+    for (uint32_t left = l->pullable; left; left &= left - 1) {
+        const uint64_t bytes = runner_shape(l)->staged_bytes[__builtin_ctz(left)];
+
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
 /* Finds the inputs that the device may gather itself, where it reads memory of the host: that of
  * clients, or what the front leaves in the arena. */
 static int open_pull(struct runner *l)
@@ -196,7 +211,11 @@ static int open_pull(struct runner *l)
                 !(member->plugin->d.flags & TRG_PLUGIN_DEVICE_COLUMNS))
                 l->pullable &= ~(1u << member->source[k].at);
     }
-    return l->pullable ? pull_open(l->s.device, &l->pull) : 0;
+    if (!l->pullable)
+        return 0;
+    if (trg_copies_parts(l->s.device))
+        l->fetched_bytes = fetch_room(runner_shape(l)->max_rois, largest_pullable(l));
+    return pull_open(l->s.device, runner_shape(l)->max_rois, &l->pull);
 }
 
 /* Tells the front which inputs it may leave as they came: the device makes their floats, or there
@@ -269,6 +288,7 @@ static void close_slot(struct runner_slot *slot)
 {
     trg_queue_free(slot->queue);
     trg_event_free(slot->reached);
+    trg_buffer_free(slot->fetched);
     for (uint32_t k = 0; k < ARENA_INPUTS_MAX; k++)
         trg_buffer_free(slot->dev[k]);
     for (uint32_t m = 0; m < ARENA_MEMBERS_MAX; m++)

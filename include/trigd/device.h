@@ -100,6 +100,10 @@ struct trg_arg { /* fill with TRG_BUF or TRG_VAL */
 #define TRG_BUF(b) ((struct trg_arg){.buf = (b)})
 #define TRG_VAL(v) ((struct trg_arg){.val = &(v), .size = sizeof(v)})
 
+struct trg_copy_part { /* bytes */
+    size_t dst_at, src_at, bytes;
+};
+
 /* Append only.  A member marked optional may be NULL; its wrapper documents the default. */
 struct trg_device_ops {
     uint32_t size; /* sizeof(struct trg_device_ops) of the backend */
@@ -149,6 +153,8 @@ struct trg_device_ops {
                            struct trg_queue **ret_queue); /* optional */
     int (*ranked_queue_new)(struct trg_device *d, uint32_t rank,
                             struct trg_queue **ret_queue); /* optional */
+    int (*copy_parts)(struct trg_queue *q, struct trg_buffer *dst, struct trg_buffer *src,
+                      const struct trg_copy_part *parts, uint32_t n_parts); /* optional */
 };
 
 /* First member of every backend's own objects. */
@@ -329,6 +335,29 @@ static inline int trg_copy(struct trg_queue *q, struct trg_buffer *dst, size_t d
                            struct trg_buffer *src, size_t src_at, size_t bytes)
 {
     return trg_ops(q)->copy(q, dst, dst_at, src, src_at, bytes);
+}
+
+/* Whether the device copies many parts in less time than one after the other. */
+static inline int trg_copies_parts(const void *object)
+{
+    const struct trg_device_ops *o = trg_ops(object);
+
+    return o->size > offsetof(struct trg_device_ops, copy_parts) && o->copy_parts;
+}
+
+/* Enqueues a copy, as trg_copy has it, of each part, in any order: no two may overlap in `dst`. One
+ * by one where the device does not do it. */
+static inline int trg_copy_parts(struct trg_queue *q, struct trg_buffer *dst,
+                                 struct trg_buffer *src, const struct trg_copy_part *parts,
+                                 uint32_t n_parts)
+{
+    int r = 0;
+
+    if (trg_copies_parts(q))
+        return trg_ops(q)->copy_parts(q, dst, src, parts, n_parts);
+    for (uint32_t i = 0; r == 0 && i < n_parts; i++)
+        r = trg_copy(q, dst, parts[i].dst_at, src, parts[i].src_at, parts[i].bytes);
+    return r;
 }
 
 /* Enqueues a fill of device memory with a 4-byte pattern; `at` and `bytes` are multiples of 4. */

@@ -27,6 +27,7 @@
 #define MEMORY     ((size_t)1 << 20)
 #define PAGE       4096u
 #define PART       (MEMORY / 8) /* of the memory, opened by itself */
+#define FETCHED    (4 * MEMORY)
 
 static uint64_t state;
 
@@ -190,9 +191,8 @@ static uint32_t compare(const struct batch *b, const struct trg_span *pulled, co
 }
 
 /* Pulls the batch from where `sources` say that it lies; the same as was staged before. */
-static uint32_t pull_batch(const struct batch *b, const struct pull *pull,
-                           const struct pull_input *in, size_t bytes, const unsigned char *staged,
-                           const struct trg_span *span)
+static uint32_t pull_batch(const struct batch *b, struct pull *pull, const struct pull_input *in,
+                           size_t bytes, const unsigned char *staged, const struct trg_span *span)
 {
     unsigned char *device = malloc(bytes);
     struct trg_span pulled;
@@ -244,7 +244,7 @@ static void stage_raw(const struct batch *b, const unsigned char *block,
 static uint32_t n_raw; /* batches that were tried so */
 
 /* The front copies the columns into the block of the batch, and there they are taken from. */
-static void from_its_block(const struct batch *b, const struct pull *pull, struct pull_input in,
+static void from_its_block(const struct batch *b, struct pull *pull, struct pull_input in,
                            size_t bytes, const unsigned char *staged, const struct trg_span *span,
                            uint32_t faults)
 {
@@ -260,11 +260,11 @@ static void from_its_block(const struct batch *b, const struct pull *pull, struc
         return; /* its kernels do not read memory of the host */
     in.sources = from;
     in.window = in.host;
-    in.parts = (struct pull_parts){0, bytes, bytes};
+    in.open = (struct fetch_window){.distance = bytes, .whole = bytes, .bytes = bytes};
     assert_int_equal(pull_batch(b, pull, &in, bytes, staged, span), faults);
 }
 
-static uint32_t both_ways(struct rig *rig, const struct pull *pull, uint32_t kind, uint32_t n,
+static uint32_t both_ways(struct rig *rig, struct pull *pull, uint32_t kind, uint32_t n,
                           uint32_t most)
 {
     static struct batch b;
@@ -272,6 +272,7 @@ static uint32_t both_ways(struct rig *rig, const struct pull *pull, uint32_t kin
     unsigned char *staged = aligned_alloc(64, arena_align(bytes));
     struct trg_buffer *dev = rig_buffer(rig, TRG_MEM_DEVICE, bytes);
     struct trg_buffer *host = rig_buffer(rig, TRG_MEM_PINNED, bytes);
+    struct trg_buffer *fetched = rig_buffer(rig, TRG_MEM_DEVICE, FETCHED);
     struct trg_span span;
     uint32_t faults;
 
@@ -285,36 +286,51 @@ static uint32_t both_ways(struct rig *rig, const struct pull *pull, uint32_t kin
                                   .sources = b.from,
                                   .pool = (const unsigned char *)b.sent,
                                   .window = b.window,
-                                  .parts = {.distance = MEMORY, .bytes = PART},
+                                  .open = {.distance = MEMORY, .whole = MEMORY, .bytes = PART},
                                   .host = host,
-                                  .dev = dev};
+                                  .dev = dev,
+                                  .fetched = fetched,
+                                  .fetched_bytes = FETCHED};
     faults = pull_batch(&b, pull, &in, bytes, staged, &span);
     from_its_block(&b, pull, in, bytes, staged, &span, faults);
     close_window(&b);
     trg_buffer_free(host);
     trg_buffer_free(dev);
+    trg_buffer_free(fetched);
     free(staged);
     return faults;
 }
 
-static void check(struct rig *rig)
+static void check_sizes(struct rig *rig, struct pull *pull, uint32_t samples, uint32_t anything)
 {
     static const uint32_t sizes[] = {1, 3, 20, SAMPLE_CASES + ROIS};
+    uint32_t faults = 0;
+
+    for (uint32_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        faults += both_ways(rig, pull, TRG_SPACEPOINTS, sizes[i], MOST);
+        faults += both_ways(rig, pull, TRG_HITS, sizes[i], MOST);
+        faults += both_ways(rig, pull, samples, sizes[i], MOST);
+        if (sizes[i] <= LARGE_MOST)
+            assert_int_equal(both_ways(rig, pull, anything, sizes[i], LARGE), 0);
+    }
+    assert_in_range(faults, 5, 200);
+}
+
+static void check(struct rig *rig)
+{
     struct pull pull;
     char why[256];
-    uint32_t samples, anything, faults = 0;
+    uint32_t samples, anything;
 
     assert_int_equal(kind_add(&trg_samples, &samples, why, sizeof why), 0);
     assert_int_equal(kind_add(&trg_anything, &anything, why, sizeof why), 0);
-    assert_int_equal(pull_open(rig->device->d, &pull), 0);
-    for (uint32_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        faults += both_ways(rig, &pull, TRG_SPACEPOINTS, sizes[i], MOST);
-        faults += both_ways(rig, &pull, TRG_HITS, sizes[i], MOST);
-        faults += both_ways(rig, &pull, samples, sizes[i], MOST);
-        if (sizes[i] <= LARGE_MOST)
-            assert_int_equal(both_ways(rig, &pull, anything, sizes[i], LARGE), 0);
-    }
-    assert_in_range(faults, 5, 200);
+    assert_int_equal(pull_open(rig->device->d, SAMPLE_CASES + ROIS, &pull), 0);
+    check_sizes(rig, &pull, samples, anything);
+    pull.work_items = 64; /* two groups at most, which take one RoI after the other */
+    pull.fetch.least = 0; /* over the bus all */
+    check_sizes(rig, &pull, samples, anything);
+    pull.fetch.least = 1024; /* small batches as well */
+    check_sizes(rig, &pull, samples, anything);
     assert_true(n_raw >= 4);
     pull_close(&pull);
 }

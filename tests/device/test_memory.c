@@ -152,6 +152,50 @@ static void test_copies(void **state)
     rig_each(check_copies);
 }
 
+/* Parts of all sizes, backwards, so that no part follows the one before. */
+static void check_parts(struct rig *r)
+{
+    struct trg_buffer *from = rig_buffer(r, TRG_MEM_DEVICE, BYTES),
+                      *to = rig_buffer(r, TRG_MEM_DEVICE, BYTES),
+                      *host = rig_buffer(r, TRG_MEM_PINNED, BYTES);
+    static uint32_t source[WORDS], model[WORDS];
+    struct trg_copy_part parts[64];
+    uint64_t seed = fresh_seed();
+    uint32_t left = WORDS, n = 0;
+
+    for (uint32_t i = 0; i < WORDS; i++)
+        source[i] = devices_random(&seed);
+    memcpy(trg_buffer_host(host), source, BYTES);
+    assert_int_equal(trg_write(r->queue, from, 0, host, 0, BYTES), 0);
+    assert_int_equal(trg_fill(r->queue, to, 0, BYTES, 0), 0);
+    memset(model, 0, BYTES);
+    while (n < 64 && left) {
+        const uint32_t words = n == 5 ? 0 : 1 + devices_random(&seed) % ((left + 1) / 2);
+        const uint32_t at = devices_random(&seed) % (WORDS - words + 1);
+
+        left -= words;
+        parts[n++] = (struct trg_copy_part){4 * (size_t)left, 4 * (size_t)at, 4 * (size_t)words};
+        memcpy(&model[left], &source[at], 4 * words);
+    }
+    assert_int_equal(trg_copy_parts(r->queue, to, from, parts, n), 0);
+    assert_int_equal(trg_copy_parts(r->queue, to, from, parts, 0), 0);
+    assert_int_equal(trg_read(r->queue, host, 0, to, 0, BYTES), 0);
+    assert_int_equal(trg_finish(r->queue), 0);
+    assert_memory_equal(trg_buffer_host(host), model, BYTES);
+    parts[0].dst_at = BYTES - parts[0].bytes + 4;
+    assert_int_equal(trg_copy_parts(r->queue, to, from, parts, n), -EINVAL);
+    assert_int_equal(devices_logged(TRG_ERROR, "outside of a buffer"), 1);
+    trg_buffer_free(from);
+    trg_buffer_free(to);
+    trg_buffer_free(host);
+}
+
+static void test_parts(void **state)
+{
+    (void)state;
+    rig_each(check_parts);
+}
+
 static void check_bounds(struct rig *r)
 {
     struct trg_buffer *dev = rig_buffer(r, TRG_MEM_DEVICE, 64),
@@ -211,8 +255,9 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addresses), cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_copies),    cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_sides),     cmocka_unit_test(test_wrapped)};
+        cmocka_unit_test(test_copies),    cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_bounds),    cmocka_unit_test(test_sides),
+        cmocka_unit_test(test_wrapped)};
 
     return devices_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

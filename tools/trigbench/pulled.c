@@ -65,7 +65,7 @@ static int open_all(struct pulled *p, const struct lanes_setup *s)
     if (r == 0)
         r = trg_window_open(p->window, 0, p->bytes);
     p->is_open = r == 0;
-    return r < 0 ? r : pull_open(s->device, &p->pull);
+    return r < 0 ? r : pull_open(s->device, s->batch, &p->pull);
 }
 
 int pulled_open(const struct lanes_setup *setup, struct pulled **ret_pulled)
@@ -99,21 +99,24 @@ void pulled_close(struct pulled *p)
     free(p);
 }
 
-int pulled_copy_in(const struct pulled *p, const struct drive *d, struct drive_slot *s,
-                   uint32_t first, uint32_t n)
+/* Over the bus: a copy engine would find all RoIs side by side here, which those of clients are
+ * not. */
+int pulled_copy_in(struct pulled *p, const struct drive *d, struct drive_slot *s, uint32_t first,
+                   uint32_t n)
 {
     int r = 0;
 
     for (uint32_t k = 0; r == 0 && k < p->n_inputs; k++) {
-        const struct pull_input in = {.kind = d->consumes[k],
-                                      .max_layer = UINT8_MAX,
-                                      .n_rois = n,
-                                      .rois = s->infos,
-                                      .sources = &p->from[(size_t)2 * k * p->n_rois + first],
-                                      .window = p->window,
-                                      .parts = {.distance = p->bytes, .bytes = p->bytes},
-                                      .host = s->in[k].host,
-                                      .dev = s->in[k].dev};
+        const struct pull_input in = {
+            .kind = d->consumes[k],
+            .max_layer = UINT8_MAX,
+            .n_rois = n,
+            .rois = s->infos,
+            .sources = &p->from[(size_t)2 * k * p->n_rois + first],
+            .window = p->window,
+            .open = {.distance = p->bytes, .whole = p->bytes, .bytes = p->bytes},
+            .host = s->in[k].host,
+            .dev = s->in[k].dev};
 
         r = pull_enqueue(&p->pull, s->queue, &in, &s->batch.in[k].span);
         s->staged[k] = s->batch.in[k].span.n_items * kind_item_size(d->consumes[k]);

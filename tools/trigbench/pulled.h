@@ -11,6 +11,6 @@ struct pulled;
 int pulled_open(const struct lanes_setup *setup, struct pulled **ret_pulled);
 void pulled_close(struct pulled *p); /* NULL is allowed */
 /* Enqueues that the device gathers a batch of consecutive RoIs, whose infos are in the slot. */
-int pulled_copy_in(const struct pulled *p, const struct drive *d, struct drive_slot *s,
-                   uint32_t first, uint32_t n);
+int pulled_copy_in(struct pulled *p, const struct drive *d, struct drive_slot *s, uint32_t first,
+                   uint32_t n);
 #endif
