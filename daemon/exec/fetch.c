@@ -10,7 +10,10 @@
 
 int fetch_open(uint32_t max_rois, struct fetch *ret_fetch)
 {
-    struct fetch f = {.least = FETCH_LEAST, .max_rois = max_rois, .max_parts = 2 * max_rois};
+    struct fetch f = {.least = FETCH_LEAST,
+                      .batch = FETCH_BATCH,
+                      .max_rois = max_rois,
+                      .max_parts = 2 * max_rois};
 
     f.at = calloc(f.max_rois, sizeof *f.at);
     f.parts = calloc(f.max_parts, sizeof *f.parts);
@@ -107,7 +110,7 @@ bool fetch_plan(struct fetch *f, const struct fetch_window *w, uint32_t kind, ui
 {
     uint64_t wanted = 0;
 
-    if (!f->least || n_rois > f->max_rois)
+    if (n_rois > f->max_rois)
         return false;
     f->n_parts = 0;
     f->bytes = 0;
@@ -120,5 +123,5 @@ bool fetch_plan(struct fetch *f, const struct fetch_window *w, uint32_t kind, ui
             return false;
     }
     pad(f, w);
-    return f->bytes <= room && f->bytes <= FETCH_MORE * wanted;
+    return wanted >= f->batch && f->bytes <= room && f->bytes <= FETCH_MORE * wanted;
 }

@@ -4,8 +4,8 @@
  *
  * A kernel that reads over the bus leaves the kernels beside it a third of their speed; the copy
  * engine leaves them all of it, if parts are large: the driver has the CPU copy what is smaller
- * than FETCH_LEAST (docs/zfinder-performance.md).  So parts that follow each other become one, and more is
- * fetched than asked for where an RoI is small, unless it is too much. */
+ * than FETCH_LEAST (docs/zfinder-performance.md).  So parts that follow each other become one, and
+ * more is fetched than asked for where an RoI is small, unless it is too much. */
 #ifndef TRIGD_FETCH_H
 #define TRIGD_FETCH_H
 #include <stdbool.h>
@@ -15,6 +15,8 @@
 
 #define FETCH_LEAST (UINT64_C(28) << 10) /* bytes of a part */
 #define FETCH_MORE  4u                   /* so many times as much as asked for, at most */
+#define FETCH_BATCH \
+    (UINT64_C(1) << 20) /* bytes of a batch: fewer are read sooner by the kernel alone */
 
 struct fetch_window {                /* where parts can be read, as offsets of a window */
     uint64_t first, distance, whole; /* regions begin at first + i * distance, */
@@ -22,7 +24,7 @@ struct fetch_window {                /* where parts can be read, as offsets of a
 };
 
 struct fetch {
-    uint64_t least; /* FETCH_LEAST; 0: nothing is fetched */
+    uint64_t least, batch; /* FETCH_LEAST, FETCH_BATCH */
     uint32_t max_rois, max_parts;
     uint64_t *at; /* of each RoI, where parts are fetched to */
     struct trg_copy_part *parts;

@@ -23,8 +23,11 @@ static struct fetch fetch;
 
 static int open_it(void **unused)
 {
+    const int r = fetch_open(ROIS, &fetch);
+
     (void)unused;
-    return fetch_open(ROIS, &fetch);
+    fetch.batch = 0; /* small ones */
+    return r;
 }
 
 static int close_it(void **unused)
@@ -133,7 +136,9 @@ static void nothing_is_fetched(void **unused)
     assert_false(plan(many, ROIS + 1, KIB * KIB));
     assert_true(plan(empty, 2, 0));
     assert_int_equal(fetch.n_parts, 0);
-    fetch.least = 0;
+    fetch.batch = ROIS * bytes_of(ITEMS);
+    assert_true(plan(many, ROIS, KIB * KIB));
+    fetch.batch++;
     assert_false(plan(many, ROIS, KIB * KIB));
     assert_int_equal(fetch_room(1024, 5), 5 + 1024 * FETCH_LEAST);
     assert_int_equal(fetch_room(UINT32_MAX, 5), 5 + 64 * KIB * KIB);

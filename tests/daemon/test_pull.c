@@ -327,9 +327,9 @@ static void check(struct rig *rig)
     assert_int_equal(pull_open(rig->device->d, SAMPLE_CASES + ROIS, &pull), 0);
     check_sizes(rig, &pull, samples, anything);
     pull.work_items = 64; /* two groups at most, which take one RoI after the other */
-    pull.fetch.least = 0; /* over the bus all */
     check_sizes(rig, &pull, samples, anything);
-    pull.fetch.least = 1024; /* small batches as well */
+    pull.fetch.least = 1024; /* a copy engine fetches all but the smallest */
+    pull.fetch.batch = 0;
     check_sizes(rig, &pull, samples, anything);
     assert_true(n_raw >= 4);
     pull_close(&pull);
