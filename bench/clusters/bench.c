@@ -40,6 +40,7 @@ static const char *const plugins[HOSTS] = {"clusters", "hough",    "vertexing",
 
 struct line { /* plugins one behind the other */
     uint32_t n, plugin[PLUGINS];
+    uint32_t fewest;                           /* of them in a figure; 0: one */
     const char *what[PLUGINS];                 /* with one of them, two, ... */
     const char *const *settings[PLUGINS];      /* NULL: none */
     const uint32_t *gpu_batches, *cpu_batches; /* with 0 behind the last; the first two are quick */
@@ -54,6 +55,16 @@ static const struct line banks_line = {
     .what = {"banks to hits", "banks to tracks", "banks to vertices"},
     .gpu_batches = gpu_batches,
     .cpu_batches = small_batches};
+static const struct line primaries_line = {/* what LHCb's Allen of 2020 makes */
+                                           .n = 3,
+                                           .plugin = {CLUSTERS, HOUGH, VERTEXING},
+                                           .fewest = 3,
+                                           .what = {NULL, NULL, "banks to primary vertices"},
+                                           .settings = {NULL, NULL,
+                                                        (const char *const[]){"secondaries",
+                                                                              "false", NULL}},
+                                           .gpu_batches = gpu_batches,
+                                           .cpu_batches = small_batches};
 static const struct line hits_line = {.n = 2,
                                       .plugin = {HOUGH, VERTEXING},
                                       .what = {"hits to tracks", "hits to vertices"},
@@ -372,21 +383,26 @@ static void measure_dead(const struct bench *b, const struct sample *s, struct w
     conditions_release(&conditions);
 }
 
+static uint32_t fewest(const struct line *line)
+{
+    return line->fewest ? line->fewest : 1;
+}
+
 static void measure_all(const struct bench *b, struct sample *s)
 {
     struct algo_place place[ALGO_PLACES_MAX];
     const uint32_t n = algo_host_places(&b->host[0], b->backend, place);
 
-    if (!b->only && s->banks) {
+    if (!b->only && s->banks && !s->line->fewest) {
         measure_lean(b, s);
         measure_naive(b, s);
     }
     for (uint32_t i = 0; i < n; i++) {
         struct way w = {.place = place[i], .without = ""};
 
-        for (w.plugins = 1; !w.place.index && w.plugins <= s->line->n; w.plugins++)
+        for (w.plugins = fewest(s->line); !w.place.index && w.plugins <= s->line->n; w.plugins++)
             measure_plugins(b, s, &w);
-        if (w.place.index || !s->banks)
+        if (w.place.index || !s->banks || s->line->fewest)
             continue;
         noise_pixels(&noise, NOISY_PIXELS, b->seed);
         measure_dead(b, s, w, " without 10 pixels of each sensor");
@@ -402,7 +418,7 @@ static void measure_preset(const struct bench *b, const char *preset, const stru
     bool is_wanted = !b->only || !strstr(b->only, " to");
     struct sample s;
 
-    for (uint32_t k = 0; !is_wanted && k < line->n; k++)
+    for (uint32_t k = fewest(line) - 1; !is_wanted && k < line->n; k++)
         is_wanted = strstr(b->only, line->what[k]) || strstr(line->what[k], b->only);
     if (!is_wanted)
         return;
@@ -564,6 +580,7 @@ int main(int argc, char **argv)
         physics(&b);
     if (!b.is_physics) {
         measure_preset(&b, "velo-banks", &banks_line, b.n);
+        measure_preset(&b, "velo-banks", &primaries_line, b.n);
         measure_preset(&b, "velo", &hits_line, b.n);
         measure_preset(&b, "pixel50", &pixel_hits_line, (b.n + PIXELS_OF - 1) / PIXELS_OF);
         measure_preset(&b, "pixel50-charge", &pixels_line, (b.n + PIXELS_OF - 1) / PIXELS_OF);

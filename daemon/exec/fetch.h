@@ -15,8 +15,8 @@
 
 #define FETCH_LEAST (UINT64_C(28) << 10) /* bytes of a part */
 #define FETCH_MORE  4u                   /* so many times as much as asked for, at most */
-#define FETCH_BATCH \
-    (UINT64_C(1) << 20) /* bytes of a batch: fewer are read sooner by the kernel alone */
+/* Bytes of a batch that are worth it: the kernel alone is soon done with fewer. */
+#define FETCH_BATCH (UINT64_C(1) << 20)
 
 struct fetch_window {                /* where parts can be read, as offsets of a window */
     uint64_t first, distance, whole; /* regions begin at first + i * distance, */

@@ -205,17 +205,29 @@ static bool is_free(const struct trg_column *column, uint32_t max_layer)
     }
 }
 
+/* Whether nothing can be wrong with the values of a collection. */
+static bool needs_no_check(uint32_t kind, uint32_t max_layer)
+{
+    const struct trg_collection *info = kind_info(kind);
+
+    for (uint32_t c = 0; c < info->n_columns; c++)
+        if (!is_free(&info->column[c], max_layer) || encoding_is_there(info, c))
+            return false;
+    return true;
+}
+
 /* Whether copies will do. */
 static bool is_copied(const struct pull_input *in, uint32_t n_items)
 {
-    const struct trg_collection *info = kind_info(in->kind);
+    return n_items * kind_item_size(in->kind) >= (uint64_t)COPIED_LEAST * in->n_rois &&
+           needs_no_check(in->kind, in->max_layer);
+}
 
-    if (n_items * kind_item_size(in->kind) < (uint64_t)COPIED_LEAST * in->n_rois)
-        return false;
-    for (uint32_t c = 0; c < info->n_columns; c++)
-        if (!is_free(&info->column[c], in->max_layer) || encoding_is_there(info, c))
-            return false;
-    return true;
+uint64_t pull_fetched_bytes(uint32_t kind, uint32_t max_layer, uint32_t max_rois, uint64_t bytes)
+{
+    const uint64_t few = (uint64_t)COPIED_LEAST * max_rois; /* with more they are copied in place */
+
+    return fetch_room(max_rois, few < bytes && needs_no_check(kind, max_layer) ? few : bytes);
 }
 
 static int copy_column(const struct pull_input *in, struct trg_queue *q, uint64_t to, uint64_t at,

@@ -45,6 +45,8 @@ void pull_close(struct pull *p);
 
 /* Bytes of the tables in the block of a batch. */
 size_t pull_bytes(uint32_t kind, uint32_t n_rois);
+/* Room on the device for what is fetched of a batch whose block takes so many bytes at most. */
+uint64_t pull_fetched_bytes(uint32_t kind, uint32_t max_layer, uint32_t max_rois, uint64_t bytes);
 /* Enqueues everything that makes the block of a batch on the device; the RoIs, the offsets and,
  * later, the verdicts are in `host` as well. */
 int pull_enqueue(struct pull *p, struct trg_queue *q, const struct pull_input *in,

@@ -180,13 +180,16 @@ static uint32_t find_encoded(const struct runner *l)
     return encoded;
 }
 
-/* Bytes of the largest input that the device may gather itself. */
-static uint64_t largest_pullable(const struct runner *l)
+/* Room for what a slot fetches of an input. */
+static uint64_t fetched_bytes(const struct runner *l)
 {
     uint64_t most = 0;
 
     for (uint32_t left = l->pullable; left; left &= left - 1) {
-        const uint64_t bytes = runner_shape(l)->staged_bytes[__builtin_ctz(left)];
+        const uint32_t k = (uint32_t)__builtin_ctz(left);
+        const uint64_t bytes =
+            pull_fetched_bytes(l->s.group->input[k].kind, l->s.shard[0].memory->max_layer,
+                               runner_shape(l)->max_rois, runner_shape(l)->staged_bytes[k]);
 
         most = bytes > most ? bytes : most;
     }
@@ -214,7 +217,7 @@ static int open_pull(struct runner *l)
     if (!l->pullable)
         return 0;
     if (trg_copies_parts(l->s.device))
-        l->fetched_bytes = fetch_room(runner_shape(l)->max_rois, largest_pullable(l));
+        l->fetched_bytes = fetched_bytes(l);
     return pull_open(l->s.device, runner_shape(l)->max_rois, &l->pull);
 }
 
