@@ -588,6 +588,8 @@ int main(int argc, char **argv)
     if (n_files) {
         s = read_files(argv + 1, (uint32_t)n_files);
         measure_all(&b, &s);
+        s.line = &primaries_line;
+        measure_all(&b, &s);
         sample_free(&s);
     }
     geometry_fini(&b.geometry);

@@ -90,12 +90,20 @@ stop() {
     pid=
 }
 
+# rois_of PRESET: the options that send RoIs of a preset, or of a file
+rois_of() {
+    case $1 in
+    */*) printf -- '--file %s' "$1" ;;
+    *) printf -- '--preset %s' "$1" ;;
+    esac
+}
+
 # replay ENDPOINT PRESET ROIS DISTINCT OPTION ...: all RoIs must be answered, none by the hard limit
 replay() {
     local endpoint=$1 preset=$2 rois=$3 distinct=$4
     shift 4
-    # shellcheck disable=SC2086 # a command and its arguments, or nothing
-    $place "$build/bin/trigreplay" run --connect "$endpoint" --preset "$preset" --rois "$rois" \
+    # shellcheck disable=SC2046,SC2086 # words, or nothing
+    $place "$build/bin/trigreplay" run --connect "$endpoint" $(rois_of "$preset") --rois "$rois" \
         --distinct "$distinct" --seed 1 --connections "$clients" --threads "$clients" --truth none \
         --timeout 120000 --quiet --json "$folder/report.json" "$@"
     [ "$(value lost)" = 0 ] && [ "$(value decided)" = "$rois" ] && [ "$(value status_timeout)" = 0 ]
@@ -132,8 +140,8 @@ watch() {
     shift 3
     rates=()
     from=$(seen)
-    # shellcheck disable=SC2086 # a command and its arguments, or nothing
-    $place "$build/bin/trigreplay" run --connect "$endpoint" --preset "$preset" --rois 1000000000000 \
+    # shellcheck disable=SC2046,SC2086 # words, or nothing
+    $place "$build/bin/trigreplay" run --connect "$endpoint" $(rois_of "$preset") --rois 1000000000000 \
         --distinct "$distinct" --seed 1 --connections "$clients" --threads "$clients" --truth none \
         --timeout 120000 --quiet --json "$folder/report.json" "$@" &
     client=$!
