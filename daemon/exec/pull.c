@@ -217,8 +217,12 @@ static bool needs_no_check(uint32_t kind, uint32_t max_layer)
 }
 
 /* Whether copies will do. */
-static bool is_copied(const struct pull_input *in, uint32_t n_items)
+static bool is_copied(const struct pull_input *in)
 {
+    uint64_t n_items = 0;
+
+    for (uint32_t i = 0; i < in->n_rois; i++)
+        n_items += in->sources[i].n;
     return n_items * kind_item_size(in->kind) >= (uint64_t)COPIED_LEAST * in->n_rois &&
            needs_no_check(in->kind, in->max_layer);
 }
@@ -302,16 +306,17 @@ static int pack_columns(const struct pull *p, const struct pull_input *in, struc
 int pull_enqueue(struct pull *p, struct trg_queue *q, const struct pull_input *in,
                  struct trg_span *ret_span)
 {
-    const bool is_fetched = in->fetched && fetch_plan(&p->fetch, &in->open, in->kind, in->n_rois,
-                                                      in->sources, in->fetched_bytes);
+    const bool copied = is_copied(in);
+    const bool is_fetched =
+        !copied && in->fetched &&
+        fetch_plan(&p->fetch, &in->open, in->kind, in->n_rois, in->sources, in->fetched_bytes);
     struct pull_par par;
     const size_t bytes =
         write_head(in, is_fetched ? p->fetch.at : NULL, trg_buffer_host(in->host), &par);
     int r = trg_write(q, in->dev, 0, in->host, 0, bytes);
 
     if (r == 0)
-        r = is_copied(in, par.span.n_items) ? copy_columns(in, q, &par)
-                                            : pack_columns(p, in, q, is_fetched, &par);
+        r = copied ? copy_columns(in, q, &par) : pack_columns(p, in, q, is_fetched, &par);
     if (r == 0)
         *ret_span = par.span;
     return r;
