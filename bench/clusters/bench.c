@@ -40,31 +40,31 @@ static const char *const plugins[HOSTS] = {"clusters", "hough",    "vertexing",
 
 struct line { /* plugins one behind the other */
     uint32_t n, plugin[PLUGINS];
-    uint32_t fewest;                           /* of them in a figure; 0: one */
-    const char *what[PLUGINS];                 /* with one of them, two, ... */
+    const char *what[PLUGINS];                 /* with one of them, two, ...; NULL: no figure */
     const char *const *settings[PLUGINS];      /* NULL: none */
     const uint32_t *gpu_batches, *cpu_batches; /* with 0 behind the last; the first two are quick */
+    const struct line *next;                   /* of the same events; NULL: none */
 };
 
 static const uint32_t small_batches[] = {64, 8, 0}, gpu_batches[] = {256, 1024, 64, 2048, 0};
 static const uint32_t few[] = {16, 64, 0}, daemons[] = {64, 128, 0}, one_batch[] = {HITS_BATCH, 0};
 
-static const struct line banks_line = {
-    .n = 3,
-    .plugin = {CLUSTERS, HOUGH, VERTEXING},
-    .what = {"banks to hits", "banks to tracks", "banks to vertices"},
-    .gpu_batches = gpu_batches,
-    .cpu_batches = small_batches};
 static const struct line primaries_line = {/* what LHCb's Allen of 2020 makes */
                                            .n = 3,
                                            .plugin = {CLUSTERS, HOUGH, VERTEXING},
-                                           .fewest = 3,
                                            .what = {NULL, NULL, "banks to primary vertices"},
                                            .settings = {NULL, NULL,
                                                         (const char *const[]){"secondaries",
                                                                               "false", NULL}},
                                            .gpu_batches = gpu_batches,
                                            .cpu_batches = small_batches};
+static const struct line banks_line = {
+    .n = 3,
+    .plugin = {CLUSTERS, HOUGH, VERTEXING},
+    .what = {"banks to hits", "banks to tracks", "banks to vertices"},
+    .gpu_batches = gpu_batches,
+    .cpu_batches = small_batches,
+    .next = &primaries_line};
 static const struct line hits_line = {.n = 2,
                                       .plugin = {HOUGH, VERTEXING},
                                       .what = {"hits to tracks", "hits to vertices"},
@@ -383,26 +383,22 @@ static void measure_dead(const struct bench *b, const struct sample *s, struct w
     conditions_release(&conditions);
 }
 
-static uint32_t fewest(const struct line *line)
-{
-    return line->fewest ? line->fewest : 1;
-}
-
-static void measure_all(const struct bench *b, struct sample *s)
+static void measure_line(const struct bench *b, struct sample *s)
 {
     struct algo_place place[ALGO_PLACES_MAX];
     const uint32_t n = algo_host_places(&b->host[0], b->backend, place);
 
-    if (!b->only && s->banks && !s->line->fewest) {
+    if (!b->only && s->line == &banks_line) {
         measure_lean(b, s);
         measure_naive(b, s);
     }
     for (uint32_t i = 0; i < n; i++) {
         struct way w = {.place = place[i], .without = ""};
 
-        for (w.plugins = fewest(s->line); !w.place.index && w.plugins <= s->line->n; w.plugins++)
-            measure_plugins(b, s, &w);
-        if (w.place.index || !s->banks || s->line->fewest)
+        for (w.plugins = 1; !w.place.index && w.plugins <= s->line->n; w.plugins++)
+            if (s->line->what[w.plugins - 1])
+                measure_plugins(b, s, &w);
+        if (w.place.index || s->line != &banks_line)
             continue;
         noise_pixels(&noise, NOISY_PIXELS, b->seed);
         measure_dead(b, s, w, " without 10 pixels of each sensor");
@@ -411,16 +407,30 @@ static void measure_all(const struct bench *b, struct sample *s)
     }
 }
 
-/* Events of a preset through a line, if any figure of it is wanted. */
+static void measure_all(const struct bench *b, struct sample *s)
+{
+    for (; s->line; s->line = s->line->next)
+        measure_line(b, s);
+}
+
+static bool is_wanted(const struct bench *b, const struct line *line)
+{
+    if (!b->only || !strstr(b->only, " to"))
+        return true;
+    for (; line; line = line->next)
+        for (uint32_t k = 0; k < line->n; k++)
+            if (line->what[k] && (strstr(b->only, line->what[k]) || strstr(line->what[k], b->only)))
+                return true;
+    return false;
+}
+
+/* Events of a preset through its lines, if any figure of them is wanted. */
 static void measure_preset(const struct bench *b, const char *preset, const struct line *line,
                            uint32_t n)
 {
-    bool is_wanted = !b->only || !strstr(b->only, " to");
     struct sample s;
 
-    for (uint32_t k = fewest(line) - 1; !is_wanted && k < line->n; k++)
-        is_wanted = strstr(b->only, line->what[k]) || strstr(line->what[k], b->only);
-    if (!is_wanted)
+    if (!is_wanted(b, line))
         return;
     s = generate(preset, line, n);
     measure_all(b, &s);
@@ -580,15 +590,12 @@ int main(int argc, char **argv)
         physics(&b);
     if (!b.is_physics) {
         measure_preset(&b, "velo-banks", &banks_line, b.n);
-        measure_preset(&b, "velo-banks", &primaries_line, b.n);
         measure_preset(&b, "velo", &hits_line, b.n);
         measure_preset(&b, "pixel50", &pixel_hits_line, (b.n + PIXELS_OF - 1) / PIXELS_OF);
         measure_preset(&b, "pixel50-charge", &pixels_line, (b.n + PIXELS_OF - 1) / PIXELS_OF);
     }
     if (n_files) {
         s = read_files(argv + 1, (uint32_t)n_files);
-        measure_all(&b, &s);
-        s.line = &primaries_line;
         measure_all(&b, &s);
         sample_free(&s);
     }
