@@ -9,6 +9,7 @@
 #include "base/audit.h"
 #include "base/child.h"
 #include "base/signals.h"
+#include "base/threadname.h"
 #include "config/command_line.h"
 #include "config/config_scratch.h"
 #include "config/config_table.h"
@@ -169,6 +170,7 @@ static int serve(const struct config *c, const char *path)
 /* A process of the daemon's own, which writes to the same stderr. */
 static int serve_daemon(const char *mode, int (*run)(void))
 {
+    char name[32];
     int r;
 
     if (!child_is()) {
@@ -178,6 +180,8 @@ static int serve_daemon(const char *mode, int (*run)(void))
                 mode);
         return EXIT_USAGE;
     }
+    snprintf(name, sizeof name, "trigd%s", mode + 1);
+    threadname_set(name);
     logsink_start();
     r = run();
     logsink_stop(LOG_MS);

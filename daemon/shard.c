@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 #include <zmq.h>
 
+#include "base/threadname.h"
 #include "clock.h"
 #include "config/config_shard.h"
 #include "exec/runner.h"
@@ -198,6 +200,11 @@ bool shard_is_idle(const struct shard *s)
 
 void shard_enter(struct shard *s)
 {
+    char name[16];
+
+    snprintf(name, sizeof name, "io-%u", s->s.number);
+    if (s->s.number) /* the main thread has the daemon's own name */
+        threadname_set(name);
     affinity_be_io(s->s.affinity, s->s.number);
 }
 

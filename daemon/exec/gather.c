@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/threadname.h"
 #include "clock.h"
 #include "exec/raw.h"
 #include "log.h"
@@ -173,6 +174,7 @@ static void *work(void *arg)
     struct gather_threads *t = arg;
     const struct gather_job *job;
 
+    threadname_set("gather");
     while ((job = take(t)) != NULL) {
         struct lane *l = job->lane;
         const uint32_t slot = job->slot;

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/threadname.h"
 #include "clock.h"
 #include "exec/runner_inner.h"
 #include "exec/stage.h"
@@ -538,6 +539,7 @@ void *runner_run(void *arg)
     struct runner *l = arg;
     struct running run = {0};
 
+    threadname_set(l->s.name);
     prctl(PR_SET_TIMERSLACK, SLACK);
     take_rank(l);
     for (;;) {
