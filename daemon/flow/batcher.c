@@ -6,6 +6,7 @@
 #define MEAN_OF   16u /* batches that the mean of their time in a lane looks back over */
 #define TOLERANCE 4u  /* times vary by a part of this */
 #define SHARE     10u /* lanes whose ends differ by a part of this share: devices that are alike */
+#define AHEAD     2u  /* batches before a lane: its thread begins one, another waits */
 
 /* Time in which the lanes will have worked off what waits behind the next batch. */
 static uint64_t backlog_ns(const struct engine_step *s)
@@ -100,6 +101,13 @@ static uint64_t aged_ns(const struct engine_step *s)
     return since_ns + (uint64_t)s->batching.max_age_us * NS_PER_US;
 }
 
+/* Whether a batch would only wait before its lane, behind those of all shards.  Every batch costs
+ * the lane's thread the same: many small ones would hold up each other. */
+static bool is_held_up(const struct lane *lane)
+{
+    return lane_ahead(lane) >= AHEAD;
+}
+
 /* RoIs that no lane could begin with at once wait here, where the first free lane takes them and
  * the batch goes on growing, and not behind another batch. */
 stats_u64 *batcher_closes(const struct engine_step *s, const struct lane *lane, uint64_t now)
@@ -110,18 +118,18 @@ stats_u64 *batcher_closes(const struct engine_step *s, const struct lane *lane, 
         return &s->stats->closed_bytes;
     if (now >= early_ns(s, lane))
         return &s->stats->closed_eager;
-    return now >= aged_ns(s) ? &s->stats->closed_age : NULL;
+    return now >= aged_ns(s) && !is_held_up(lane) ? &s->stats->closed_age : NULL;
 }
 
 bool batcher_has_work(const struct engine_step *s, uint64_t now)
 {
-    const struct lane *lane = s->n_waiting && s->batching.eager ? batcher_lane(s, now) : NULL;
+    const struct lane *lane = s->n_waiting ? batcher_lane(s, now) : NULL;
     struct lane_done done;
 
     for (uint32_t k = 0; k < s->n_lanes && s->n_out; k++)
         if (lane_finished(s->lane[k], &done))
             return true;
-    return lane && now >= early_ns(s, lane);
+    return lane && batcher_closes(s, lane, now);
 }
 
 uint64_t batcher_due_ns(const struct engine_step *s, uint64_t now_ns)
@@ -132,7 +140,7 @@ uint64_t batcher_due_ns(const struct engine_step *s, uint64_t now_ns)
     if (!lane)
         return UINT64_MAX;
     early = early_ns(s, lane);
-    aged = aged_ns(s);
+    aged = is_held_up(lane) ? UINT64_MAX : aged_ns(s);
     return early < aged ? early : aged;
 }
 

@@ -12,9 +12,9 @@ struct lane *batcher_lane(const struct engine_step *s, uint64_t now_ns);
 /* Why the batch of RoIs that wait may close for this lane now; NULL when it may not. */
 stats_u64 *batcher_closes(const struct engine_step *s, const struct lane *lane, uint64_t now_ns);
 /* When it will close by itself; UINT64_MAX with no RoI, and while no lane takes a batch: the lane
- * that gives one back wakes the loop. */
+ * that gives one back, or begins one, wakes the loop. */
 uint64_t batcher_due_ns(const struct engine_step *s, uint64_t now_ns);
-/* Whether there is something to do now: a batch came back, or one may close early. */
+/* Whether there is something to do now: a batch came back, or one may close. */
 bool batcher_has_work(const struct engine_step *s, uint64_t now_ns);
 
 /* ---- the RoIs that wait ---- */

@@ -170,6 +170,36 @@ static void early_while_a_lane_is_free(void **state)
     fake_free(f);
 }
 
+/* Behind two batches that no thread has begun a third gains nothing: its RoIs wait, and more come.
+ */
+static void a_batch_grows_behind_others(void **state)
+{
+    struct fake *f = fake_new(false);
+
+    (void)state;
+    for (uint32_t i = 0; i < 2 * LANES; i++) {
+        wait_since(f, 1000 * US, 1);
+        assert_ptr_equal(batcher_closes(&f->step, batcher_lane(&f->step, 1200 * US), 1200 * US),
+                         &f->stats.closed_age);
+        close_batch(f, 1200 * US);
+    }
+    wait_since(f, 1000 * US, 3);
+    assert_non_null(batcher_lane(&f->step, 1300 * US)); /* slots are free */
+    assert_null(batcher_closes(&f->step, batcher_lane(&f->step, 1300 * US), 1300 * US));
+    assert_false(batcher_has_work(&f->step, 1300 * US));
+    assert_true(batcher_due_ns(&f->step, 1300 * US) == UINT64_MAX);
+    wait_since(f, 1000 * US, 4); /* it does not grow any more */
+    assert_ptr_equal(batcher_closes(&f->step, batcher_lane(&f->step, 1300 * US), 1300 * US),
+                     &f->stats.closed_full);
+    wait_since(f, 1000 * US, 3);
+    begin_all(f);
+    assert_true(batcher_has_work(&f->step, 1300 * US));
+    assert_true(batcher_due_ns(&f->step, 1300 * US) == 1200 * US);
+    assert_ptr_equal(batcher_closes(&f->step, batcher_lane(&f->step, 1300 * US), 1300 * US),
+                     &f->stats.closed_age);
+    fake_free(f);
+}
+
 /* With half of the slots taken, batches go as fast as slots come back and no faster. */
 static void early_at_the_pace_of_the_slots(void **state)
 {
@@ -477,6 +507,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(closes_by_its_limits),
         cmocka_unit_test(early_while_a_lane_is_free),
+        cmocka_unit_test(a_batch_grows_behind_others),
         cmocka_unit_test(early_at_the_pace_of_the_slots),
         cmocka_unit_test(a_slow_lane_waits_for_a_deep_queue),
         cmocka_unit_test(a_bad_moment_is_forgotten),
