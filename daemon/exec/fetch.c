@@ -105,23 +105,32 @@ static bool add(struct fetch *f, const struct fetch_window *w, uint64_t at, uint
     return true;
 }
 
+static uint64_t wanted_bytes(uint32_t kind, uint32_t n_rois, const struct arena_source *sources)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < n_rois; i++)
+        bytes += sources[i].n ? columns_bytes(kind, &sources[i]) : 0;
+    return bytes;
+}
+
 bool fetch_plan(struct fetch *f, const struct fetch_window *w, uint32_t kind, uint32_t n_rois,
                 const struct arena_source *sources, uint64_t room)
 {
-    uint64_t wanted = 0;
+    const uint64_t wanted = wanted_bytes(kind, n_rois, sources);
+    const uint64_t most = FETCH_MORE * wanted < room ? FETCH_MORE * wanted : room;
 
-    if (n_rois > f->max_rois)
+    if (n_rois > f->max_rois || wanted < f->batch)
         return false;
     f->n_parts = 0;
     f->bytes = 0;
-    for (uint32_t i = 0; i < n_rois; i++) {
+    for (uint32_t i = 0; i < n_rois && f->bytes <= most; i++) {
         const uint64_t bytes = sources[i].n ? columns_bytes(kind, &sources[i]) : 0;
 
         f->at[i] = 0;
-        wanted += bytes;
         if (bytes && !add(f, w, sources[i].at, bytes, &f->at[i]))
             return false;
     }
     pad(f, w);
-    return wanted >= f->batch && f->bytes <= room && f->bytes <= FETCH_MORE * wanted;
+    return f->bytes <= most;
 }
