@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "cuda.h"
 
@@ -162,10 +161,6 @@ static int window_open(struct trg_buffer *w, size_t at, size_t bytes)
 
     if (r < 0)
         return r;
-    /* Pages that nobody has written yet would be made and cleared while the driver holds its lock,
-     * which other lanes wait for; that takes several times as long as to pin them. */
-    (void)madvise((char *)w->address + at, bytes,
-                  MADV_POPULATE_READ); /* since Linux 5.14; else not */
     snprintf(what, sizeof what, "%zu bytes", bytes);
     return cuda_check(w->device,
                       cudaHostRegister((char *)w->address + at, bytes,

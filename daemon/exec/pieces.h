@@ -27,6 +27,7 @@
 struct pieces_place { /* of the regions, as offsets of the window */
     uint64_t first, distance, bytes;
     uint32_t n;
+    unsigned char *base; /* where the window is mapped; NULL: pages are made when they are opened */
 };
 
 struct pieces_budget {   /* shared by all pieces of a process */

@@ -73,7 +73,8 @@ int worker_regions_expose(struct worker_regions *r, struct trg_device *device,
     const struct pieces_place place = {.first = s->window_at + s->region_data_at,
                                        .distance = s->region_bytes,
                                        .bytes = s->region_data_bytes,
-                                       .n = s->n_regions};
+                                       .n = s->n_regions,
+                                       .base = r->base};
     int error;
 
     if (!s->n_regions || !budget->most)

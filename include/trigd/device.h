@@ -226,8 +226,8 @@ static inline int trg_window_new(struct trg_device *d, const void *host, size_t 
 
 /* Opens a part of a window: whole pages, mapped for reading at least, that stay mapped until it is
  * shut and lie in no part that is open.  It pins the pages, and other calls to the device may wait
- * for it: 50 us a MiB on an H200 host, and more under load.  -EINVAL: it reaches outside the
- * window. */
+ * for it: 50 us a MiB on an H200 host, more under load, and longer still where pages are not there
+ * yet.  -EINVAL: it reaches outside the window. */
 static inline int trg_window_open(struct trg_buffer *w, size_t at, size_t bytes)
 {
     return trg_ops(w)->window_open(w, at, bytes);

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -160,6 +161,44 @@ static void test_an_opening_is_owed(void **unused)
     assert_true(budget.owed_ns > before);
 }
 
+static unsigned char *mapped; /* memory in which nobody has written yet */
+
+static int open_where_pages_are(struct trg_buffer *w, size_t at, size_t bytes)
+{
+    unsigned char there[PIECE_BYTES >> 12];
+
+    assert_int_equal(mincore(mapped + at, bytes, there), 0);
+    for (size_t i = 0; i < bytes >> 12; i++)
+        assert_true(there[i] & 1);
+    return window_open(w, at, bytes);
+}
+
+/* The driver's lock is not held while pages are made. */
+static void test_pages_are_made_first(void **unused)
+{
+    const struct trg_device_ops looks = {.window_open = open_where_pages_are,
+                                         .window_shut = window_shut};
+    struct trg_object w = {.ops = &looks};
+    struct pieces_place place = {.bytes = BYTES, .n = 1};
+    struct pieces p;
+    const int fd = memfd_create("pages", MFD_CLOEXEC);
+
+    (void)unused;
+    assert_int_equal(ftruncate(fd, BYTES), 0);
+    mapped = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(mapped, MAP_FAILED);
+    place.base = mapped;
+    assert_int_equal(pieces_open((struct trg_buffer *)(void *)&w, &place, &budget, &p), 0);
+    pieces_expect(&p, 0, 1);
+    pieces_expect(&p, 0, 2);
+    while (pieces_step(&p))
+        ;
+    assert_int_equal(n_opened, 2);
+    pieces_close(&p);
+    munmap(mapped, BYTES);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +208,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_memory_is_bounded, begin, end),
         cmocka_unit_test_setup_teardown(test_opening_rests, begin, end),
         cmocka_unit_test_setup_teardown(test_an_opening_is_owed, begin, end),
+        cmocka_unit_test_setup_teardown(test_pages_are_made_first, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
