@@ -45,8 +45,8 @@ struct pending {      /* an RoI on its way */
     uint32_t which;   /* of the source */
 };
 
-struct connection {
-    struct trg_client *client;
+struct connection { /* threads write to neighbours of an array: none shares a line of the cache */
+    _Alignas(128) struct trg_client *client;
     const struct source *source;
     const struct columns *columns; /* its RoIs as columns, for shared memory; else NULL */
     struct tally *tally;

@@ -22,10 +22,12 @@
 #define SHOW_NS            200000000L       /* between two states of the progress bar */
 #define SPIN_NS            (50 * NS_PER_US) /* shorter waits are not slept */
 #define TICK_MS            5                /* longest sleep */
-#define FILES_A_CONNECTION 6u /* descriptors that ZeroMQ opens for one, and to tell of its end */
+#define FILES_A_CONNECTION 6u   /* descriptors that ZeroMQ opens for one, and to tell of its end */
+#define TAKE_MOST          256u /* RoIs that a thread takes on at a time */
+#define TAKE_PART          8u   /* but no more than a part of its share of what is left */
 
-struct worker { /* one thread and its connections */
-    const struct replay_options *o;
+struct worker { /* one thread and its connections; aligned as those are */
+    _Alignas(128) const struct replay_options *o;
     const struct source *source;
     const struct columns *columns;
     struct decisions *decisions;
@@ -33,6 +35,7 @@ struct worker { /* one thread and its connections */
     struct connection *connection;
     uint32_t n;             /* connections */
     _Atomic uint64_t *left; /* RoIs that no thread has taken on yet */
+    uint64_t mine;          /* that this one has, and has not sent */
     struct pace pace;
     uint64_t worked_ns; /* when something was sent or came */
     struct tally tally;
@@ -47,15 +50,31 @@ struct worker { /* one thread and its connections */
 /* ---------------------------------------------------------------- one thread */
 
 /* Takes on n of the RoIs that are left.  Shares are not fixed, because a thread may be given no
- * credits before another one is done. */
+ * credits before another one is done; but a thread takes several at a time, since all threads
+ * write to what is left. */
 static bool take_on(struct worker *w, uint32_t n)
 {
-    uint64_t left = atomic_load(w->left);
+    uint64_t left = atomic_load_explicit(w->left, memory_order_relaxed), more;
 
-    while (left && !atomic_load(&stop_wanted))
-        if (atomic_compare_exchange_weak(w->left, &left, left > n ? left - n : 0))
-            return true;
-    return false;
+    while (w->mine < n && left) {
+        more = left / (TAKE_PART * w->o->threads);
+        more = more < TAKE_MOST ? more : TAKE_MOST;
+        more = more > n - w->mine ? more : n - w->mine;
+        more = more < left ? more : left;
+        if (atomic_compare_exchange_weak(w->left, &left, left - more))
+            w->mine += more;
+    }
+    if (!w->mine || atomic_load(&stop_wanted))
+        return false;
+    w->mine -= w->mine < n ? w->mine : n; /* the last event is whole */
+    return true;
+}
+
+/* Whether there are RoIs for this thread to send. */
+static bool has_more(const struct worker *w)
+{
+    return (w->mine || atomic_load_explicit(w->left, memory_order_relaxed)) &&
+           !atomic_load(&stop_wanted);
 }
 
 /* Sends what is due, over the connections in turn; returns whether anything went out. */
@@ -177,7 +196,7 @@ static void run_worker(struct worker *w, zmq_pollitem_t *items)
         w->connection[i].timed_from_ns = w->start_ns + (uint64_t)(w->o->settle_s * NS_PER_S);
     due_ns = w->start_ns + pace_next(&w->pace);
     for (;;) {
-        bool more = atomic_load(w->left) && !atomic_load(&stop_wanted);
+        bool more = has_more(w);
         bool has_sent = more && send_due(w, &due_ns, &turn), any = receive_all(w);
         uint64_t now = clock_ns();
 
@@ -446,6 +465,7 @@ static int run_all(const struct replay_options *o, struct worker *w, struct repl
             r = w[i].result;
         }
         add_tally(&ret->sum, &w[i].tally);
+        ret->not_sent += w[i].mine;
         start = w[i].start_ns < start ? w[i].start_ns : start;
         end = w[i].end_ns > end ? w[i].end_ns : end;
     }
@@ -501,6 +521,14 @@ static int raise_file_limit(uint32_t connections)
     return setrlimit(RLIMIT_NOFILE, &limit) < 0 ? -errno : 0;
 }
 
+/* An array of zeroes at lines of the cache. */
+static void *lines_new(size_t align, size_t n, size_t size)
+{
+    void *p = aligned_alloc(align, n * size);
+
+    return p ? memset(p, 0, n * size) : NULL;
+}
+
 static int close_decisions(const struct replay_options *o, struct input *in)
 {
     int r = decisions_close(in->decisions);
@@ -514,7 +542,8 @@ static int close_decisions(const struct replay_options *o, struct input *in)
 int replay_run(const struct replay_options *options, struct replay_result *ret_result)
 {
     struct replay_options o = *options;
-    struct connection *connections = calloc(o.connections, sizeof *connections);
+    struct connection *connections =
+        lines_new(_Alignof(struct connection), o.connections, sizeof *connections);
     _Atomic uint64_t left = 0;
     struct worker *w;
     struct input in = {.columns = NULL};
@@ -524,7 +553,7 @@ int replay_run(const struct replay_options *options, struct replay_result *ret_r
     memset(ret_result, 0, sizeof *ret_result);
     if (o.threads > o.connections)
         o.threads = o.connections;
-    w = calloc(o.threads, sizeof *w);
+    w = lines_new(_Alignof(struct worker), o.threads, sizeof *w);
     if (!w || !connections || !context)
         goto out;
     /* each is watched, and may reach nodes */
@@ -541,8 +570,7 @@ int replay_run(const struct replay_options *options, struct replay_result *ret_r
     if (r == 0)
         r = run_all(&o, w, ret_result);
     ret_result->was_stopped = atomic_load(&stop_wanted);
-    if (!ret_result->was_stopped)
-        ret_result->not_sent = atomic_load(&left);
+    ret_result->not_sent = ret_result->was_stopped ? 0 : ret_result->not_sent + atomic_load(&left);
     if (in.source.n)
         ret_result->mean_items = (double)in.source.items / in.source.n;
 out:
