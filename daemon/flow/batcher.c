@@ -23,6 +23,17 @@ static bool is_as_good(const struct lane *l, uint64_t end, uint64_t best_end, ui
     return end <= best_end + ahead / SHARE || (!lane_is_known(l) && !lane_outstanding(l));
 }
 
+/* Items of the next batch: of RoIs like those that wait, as many as fit. */
+static uint64_t batch_items(const struct engine_step *s)
+{
+    const uint64_t most = s->group.input[0].max_items;
+    const uint64_t items = s->n_waiting > s->batching.max_rois
+                               ? s->n_items * s->batching.max_rois / s->n_waiting
+                               : s->n_items;
+
+    return items < most ? items : most;
+}
+
 /* Of the idle lanes of a device the one that had a batch last: its thread may still be awake, its
  * memory in a cache, and the threads of the others sleep. */
 static struct lane *warmest(const struct engine_step *s, struct lane *idle)
@@ -48,7 +59,7 @@ static struct lane *next_in_turn(const struct engine_step *s, uint64_t best_end,
         struct lane *l = s->lane[(s->turn + k) % s->n_lanes];
 
         if (lane_has_room(l) &&
-            is_as_good(l, lane_expected_end(l, s->n_items, now_ns), best_end, now_ns) &&
+            is_as_good(l, lane_expected_end(l, batch_items(s), now_ns), best_end, now_ns) &&
             (!next || lane_outstanding(l) < lane_outstanding(next)))
             next = l;
     }
@@ -67,7 +78,7 @@ struct lane *batcher_lane(const struct engine_step *s, uint64_t now_ns)
 
         if (!l->is_up)
             continue;
-        end = lane_expected_end(l, s->n_items, now_ns);
+        end = lane_expected_end(l, batch_items(s), now_ns);
         if (end < first && lane_is_known(l))
             first = end;
         if (lane_has_room(l) && end < best_end)

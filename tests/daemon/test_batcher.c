@@ -232,18 +232,23 @@ static void early_at_the_pace_of_the_slots(void **state)
     fake_free(f);
 }
 
-/* Teaches a lane that batches of 10 items take so long. */
-static void teach(struct fake *f, uint32_t lane, uint64_t us)
+/* Teaches a lane that batches of so many items take so long. */
+static void teach_items(struct fake *f, uint32_t lane, uint64_t items, uint64_t us)
 {
     for (uint32_t i = 0; i < 8; i++) {
         const uint64_t now = clock_ns();
 
         lane_begin(&f->lane[lane]);
-        f->lane[lane].batch[(f->lane[lane].first) % SLOTS].items = 10;
+        f->lane[lane].batch[(f->lane[lane].first) % SLOTS].items = items;
         batcher_out(&f->step, now - us * US);
         lane_submit(&f->lane[lane], now - us * US);
         end_batch(f, &f->lane[lane], now - us * US, now);
     }
+}
+
+static void teach(struct fake *f, uint32_t lane, uint64_t us)
+{
+    teach_items(f, lane, 10, us);
 }
 
 static void a_slow_lane_waits_for_a_deep_queue(void **state)
@@ -269,6 +274,27 @@ static void a_slow_lane_waits_for_a_deep_queue(void **state)
     assert_ptr_equal(batcher_lane(&f->step, t + 4000 * US), &f->lane[1]);
     f->lane[1].is_up = false;
     assert_null(batcher_lane(&f->step, t + 4000 * US));
+    fake_free(f);
+}
+
+/* A deep queue is worked off in batches: a lane whose time grows with its items is not worse for
+ * it. */
+static void a_deep_queue_is_many_batches(void **state)
+{
+    struct fake *f = fake_new(false);
+    uint64_t t;
+
+    (void)state;
+    teach_items(f, 0, 40, 1000);
+    teach_items(f, 1, 10, 100);
+    teach_items(f, 1, 40, 1000); /* 30 us an item: 160 items would take 4.6 ms */
+    f->step.turn = 1;
+    t = clock_ns();
+    wait_since(f, t, 16);
+    assert_ptr_equal(batcher_lane(&f->step, t), &f->lane[1]);
+    f->step.group.input[0].max_items = 20; /* fewer fit */
+    f->step.turn = 0;
+    assert_ptr_equal(batcher_lane(&f->step, t), &f->lane[1]);
     fake_free(f);
 }
 
@@ -510,6 +536,7 @@ int main(void)
         cmocka_unit_test(a_batch_grows_behind_others),
         cmocka_unit_test(early_at_the_pace_of_the_slots),
         cmocka_unit_test(a_slow_lane_waits_for_a_deep_queue),
+        cmocka_unit_test(a_deep_queue_is_many_batches),
         cmocka_unit_test(a_bad_moment_is_forgotten),
         cmocka_unit_test(lanes_of_a_device_are_equal),
         cmocka_unit_test(one_lane_of_an_idle_device_stays_warm),
