@@ -239,6 +239,8 @@ static void add_load(struct lane *l, int64_t ns, int n)
     const uint64_t before = atomic_load_explicit(&l->load.expected_ns, memory_order_relaxed);
 
     l->taken += (uint32_t)n;
+    atomic_fetch_add_explicit(n > 0 ? &l->load.submitted : &l->load.returned, 1,
+                              memory_order_relaxed);
     atomic_store_explicit(&l->load.expected_ns, before + (uint64_t)ns, memory_order_relaxed);
     if (l->s.gate)
         guest_gate_add(l->s.gate, n);
@@ -256,7 +258,6 @@ void lane_submit(struct lane *l, uint64_t now_ns)
     l->s.cost->used_ns = l->given_ns = now_ns;
     if (l->taken == 1)
         l->oldest_ns = now_ns;
-    atomic_fetch_add_explicit(&l->load.submitted, 1, memory_order_relaxed);
     stats_set(&l->s.stats->in_flight, l->taken);
     atomic_store_explicit(&l->batch[slot].is_ahead, true, memory_order_relaxed);
     if (l->batch[slot].is_gathered_here)
@@ -451,6 +452,7 @@ void lane_restart(struct lane *l)
     atomic_store(&l->is_void, false);
     atomic_store(&l->load.expected_ns, 0);
     atomic_store(&l->load.submitted, 0);
+    atomic_store(&l->load.returned, 0);
     stats_set(&l->s.stats->in_flight, 0);
     atomic_store(&l->is_idle, false);
     l->is_up = true;
@@ -474,6 +476,14 @@ uint32_t lane_ahead(const struct lane *l)
 uint32_t lane_outstanding(const struct lane *l)
 {
     return l->taken;
+}
+
+uint32_t lane_outstanding_of(const struct lane *l, uint32_t shard)
+{
+    const struct lane_load *load = &l->sibling[shard]->load;
+
+    return atomic_load_explicit(&load->submitted, memory_order_relaxed) -
+           atomic_load_explicit(&load->returned, memory_order_relaxed);
 }
 
 static uint64_t expected_of(const struct lane *l)

@@ -30,7 +30,7 @@ struct lane_cost { /* of a batch of one step on one device: a line through the l
 
 struct lane_load { /* of one lane, for the lanes of other shards at the same runner */
     _Alignas(ARENA_ALIGN) _Atomic uint64_t expected_ns; /* of all batches in flight */
-    _Atomic uint32_t submitted;                         /* batches since the runner started */
+    _Atomic uint32_t submitted, returned;               /* batches since the runner started */
 };
 
 struct gather_threads;
@@ -174,6 +174,8 @@ void lane_restart(struct lane *l);
 uint32_t lane_ahead(const struct lane *l);
 /* Slots that are taken. */
 uint32_t lane_outstanding(const struct lane *l);
+/* The same of another shard at its runner, as of a moment ago. */
+uint32_t lane_outstanding_of(const struct lane *l, uint32_t shard);
 /* When a batch of so many items would end if it were given now; from the times of earlier ones.
  * A lane whose oldest batch takes longer than expected looks worse with every moment. */
 uint64_t lane_expected_end(const struct lane *l, uint64_t items, uint64_t now_ns);

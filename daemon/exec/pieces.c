@@ -90,6 +90,8 @@ static int open_timed(struct pieces *p, uint64_t at, uint64_t bytes)
     uint64_t *owed = &p->budget->owed_ns;
 
     *owed = (*owed > ended ? *owed : ended) + PIECE_REST * (ended - begun);
+    p->budget->n_opened++;
+    p->budget->opening_ns += ended - begun;
     return r;
 }
 
@@ -139,6 +141,16 @@ bool pieces_step(struct pieces *p)
         return true;
     }
     return false;
+}
+
+void pieces_log(struct pieces_budget *b)
+{
+    if (b->n_opened)
+        log_debug("worker", "memory of clients is open to the device",
+                  "pieces=%" PRIu32 " opening_us=%" PRIu64 " mbytes=%" PRIu64, b->n_opened,
+                  (uint64_t)(b->opening_ns / NS_PER_US), b->used >> 20);
+    b->n_opened = 0;
+    b->opening_ns = 0;
 }
 
 void pieces_shut(struct pieces *p, uint32_t region)

@@ -36,6 +36,8 @@ struct pieces_budget {   /* shared by all pieces of a process */
     uint64_t owed_ns;    /* until then opening rests, */
     uint64_t borrow_ns;  /* but for what it borrows */
     bool is_told;        /* that it was not enough */
+    uint32_t n_opened;   /* pieces since pieces_log */
+    uint64_t opening_ns; /* that took */
 };
 
 struct pieces {
@@ -62,6 +64,8 @@ void pieces_expect(struct pieces *p, uint32_t region, uint32_t piece);
 uint64_t pieces_rest_ns(const struct pieces_budget *b, uint64_t now_ns);
 /* Opens one piece that was asked for: whether there was one.  Its memory is mapped. */
 bool pieces_step(struct pieces *p);
+/* Logs what was opened, when nothing more is asked for. */
+void pieces_log(struct pieces_budget *b);
 /* Shuts a region, to which no RoI refers. */
 void pieces_shut(struct pieces *p, uint32_t region);
 #endif

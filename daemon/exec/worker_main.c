@@ -357,7 +357,10 @@ static void await_request(struct worker_side *w)
         if (rest_ms || open_piece(w)) {
             if (poll(fd, 1, NAP_MS + (int)rest_ms)) /* runners use the driver as well */
                 return;
-        } else if (poll(fd, 2, w->setup.is_spare ? LOOK_MS : -1) == 0) {
+            continue;
+        }
+        pieces_log(&w->budget);
+        if (poll(fd, 2, w->setup.is_spare ? LOOK_MS : -1) == 0) {
             look_for_pieces(w);
         } else if (fd[0].revents || !fd[1].revents ||
                    (read(w->budget.asked_fd, &asked, sizeof asked) < 0 && errno != EAGAIN)) {

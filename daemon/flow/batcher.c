@@ -90,15 +90,36 @@ struct lane *batcher_lane(const struct engine_step *s, uint64_t now_ns)
     return NULL;
 }
 
+/* Slots that the batches of all shards take, and how many shards have some; this one counts. */
+static uint32_t slots_taken(const struct engine_step *s, uint32_t *ret_shards)
+{
+    uint32_t all = 0;
+
+    *ret_shards = 0;
+    for (uint32_t i = 0; i < s->lane[0]->s.n_shards; i++) {
+        uint32_t taken = 0;
+
+        for (uint32_t k = 0; k < s->n_lanes; k++)
+            taken += lane_outstanding_of(s->lane[k], i);
+        all += taken;
+        *ret_shards += taken || i == s->lane[0]->s.shard;
+    }
+    return all;
+}
+
 /* When a batch may close early for a lane; UINT64_MAX: not before the lane can begin it at once.
  * While half of the slots are free it is now; then batches follow each other no faster than slots
- * come back, with a third of them to spare.  Many small batches would take all slots, and RoIs
- * would wait for one. */
+ * come back, with a third of them to spare, and shards share that.  Many small batches would take
+ * all slots, and RoIs would wait for one. */
 static uint64_t early_ns(const struct engine_step *s, const struct lane *lane)
 {
+    uint32_t taken, shards;
+
     if (!s->batching.eager || lane_ahead(lane) || !s->n_slots)
         return UINT64_MAX;
-    return 2 * s->n_out < s->n_slots ? 0 : s->closed_ns + s->lane_ns * 3 / (2ull * s->n_slots);
+    taken = slots_taken(s, &shards);
+    return 2 * taken < s->n_slots ? 0
+                                  : s->closed_ns + shards * s->lane_ns * 3 / (2ull * s->n_slots);
 }
 
 /* When the oldest RoI has waited long enough. */

@@ -232,6 +232,38 @@ static void early_at_the_pace_of_the_slots(void **state)
     fake_free(f);
 }
 
+/* Slots are those of the runners, whichever shard's batches take them. */
+static void shards_share_the_pace(void **state)
+{
+    struct fake *mine = fake_new(true), *other = fake_new(true);
+    struct lane *both[LANES][2];
+    const uint64_t t = clock_ns();
+    struct lane *lane;
+
+    (void)state;
+    for (uint32_t i = 0; i < LANES; i++) {
+        both[i][0] = &mine->lane[i];
+        both[i][1] = &other->lane[i];
+        mine->lane[i].sibling = other->lane[i].sibling = both[i];
+        mine->lane[i].s.n_shards = other->lane[i].s.n_shards = 2;
+        other->lane[i].s.shard = 1;
+    }
+    mine->step.lane_ns = 120 * US;
+    mine->step.closed_ns = t;
+    for (uint32_t i = 0; i < 2; i++)
+        close_batch(other, t);
+    begin_all(other);
+    wait_since(mine, t, 1);
+    lane = batcher_lane(&mine->step, t);
+    assert_ptr_equal(batcher_closes(&mine->step, lane, t), &mine->stats.closed_eager);
+    close_batch(other, t); /* with it half of the slots are taken, none by this shard */
+    begin_all(other);
+    assert_null(batcher_closes(&mine->step, lane, t + 59 * US));
+    assert_ptr_equal(batcher_closes(&mine->step, lane, t + 60 * US), &mine->stats.closed_eager);
+    fake_free(other);
+    fake_free(mine);
+}
+
 /* Teaches a lane that batches of so many items take so long. */
 static void teach_items(struct fake *f, uint32_t lane, uint64_t items, uint64_t us)
 {
@@ -535,6 +567,7 @@ int main(void)
         cmocka_unit_test(early_while_a_lane_is_free),
         cmocka_unit_test(a_batch_grows_behind_others),
         cmocka_unit_test(early_at_the_pace_of_the_slots),
+        cmocka_unit_test(shards_share_the_pace),
         cmocka_unit_test(a_slow_lane_waits_for_a_deep_queue),
         cmocka_unit_test(a_deep_queue_is_many_batches),
         cmocka_unit_test(a_bad_moment_is_forgotten),
