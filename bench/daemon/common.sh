@@ -132,9 +132,28 @@ seen() {
         awk -F'[:,}]' -v t="$EPOCHREALTIME" '{printf "%.6f %.0f\n", t, $4 + $6 + $8}'
 }
 
+# pulled: batches that came back from all lanes, and those of them whose columns the device has read itself
+pulled() {
+    "$build/bin/trigctl" --socket "$folder/control" --json show lanes | grep -o '"\(batches\|pulled\)":[0-9]*' |
+        awk -F: '{n[$1] += $2} END {printf "%.0f %.0f\n", n["\"batches\""], n["\"pulled\""]}'
+}
+
+# open_all: until the devices read nearly all batches themselves, as they do once the memory of the clients is open; at most 20 s
+open_all() {
+    local from to
+
+    to=$(pulled)
+    for _ in $(seq 40); do
+        from=$to
+        sleep 0.5
+        to=$(pulled)
+        ! echo "$from $to" | awk '{exit !($4 - $2 >= 0.95 * ($3 - $1))}' || return 0
+    done
+}
+
 # watch ENDPOINT PRESET DISTINCT OPTION ...: into rates, RoIs per second of $runs times $each seconds, while the same clients
-# send without a pause; the first two seconds, in which their memory is opened to the device, do not count.  All RoIs must be
-# answered, none by the hard limit
+# send without a pause; the first two seconds, and more while their memory is opened to a device, do not count.  All RoIs must
+# be answered, none by the hard limit
 watch() {
     local endpoint=$1 preset=$2 distinct=$3 client from to code=0
     shift 3
@@ -150,6 +169,7 @@ watch() {
         sleep 0.05
     done
     sleep 2
+    [[ $endpoint != shm:* || $gpus -eq 0 || ${pinned:-4096} -eq 0 ]] || open_all
     to=$(seen)
     for _ in $(seq "$runs"); do
         from=$to
