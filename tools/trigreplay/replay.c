@@ -24,7 +24,7 @@
 #define TICK_MS            5                /* longest sleep */
 #define FILES_A_CONNECTION 6u   /* descriptors that ZeroMQ opens for one, and to tell of its end */
 #define TAKE_MOST          256u /* RoIs that a thread takes on at a time */
-#define TAKE_PART          8u   /* but no more than a part of its share of what is left */
+#define TAKE_PART          UINT64_C(8) /* but no more than a part of its share of what is left */
 
 struct worker { /* one thread and its connections; aligned as those are */
     _Alignas(128) const struct replay_options *o;
