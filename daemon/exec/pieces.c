@@ -9,7 +9,13 @@
 
 #include "log.h"
 
-enum state { SHUT, ASKED, OPEN, REFUSED };
+enum state {
+    SHUT,
+    ASKED,
+    OPEN,
+    FULL,   /* there was no room for it */
+    REFUSED /* by the driver, while its client stays */
+};
 
 int pieces_open(struct trg_buffer *window, const struct pieces_place *place,
                 struct pieces_budget *budget, struct pieces *ret_pieces)
@@ -32,12 +38,18 @@ void pieces_close(struct pieces *p)
     *p = (struct pieces){0};
 }
 
+static bool has_room(const struct pieces_budget *b, uint64_t bytes)
+{
+    return atomic_load_explicit(&b->used, memory_order_relaxed) + bytes <= b->most;
+}
+
 static bool ask(struct pieces *p, _Atomic uint8_t *state)
 {
     const uint64_t one = 1;
-    uint8_t shut = SHUT;
+    uint8_t is = atomic_load_explicit(state, memory_order_relaxed);
 
-    if (atomic_compare_exchange_strong(state, &shut, ASKED) &&
+    if ((is == SHUT || (is == FULL && has_room(p->budget, PIECE_BYTES))) &&
+        atomic_compare_exchange_strong(state, &is, ASKED) &&
         write(p->budget->asked_fd, &one, sizeof one) < 0 && errno != EAGAIN)
         log_error("worker", "cannot ask for memory of a client", "error=\"%s\"", strerror(errno));
     return false;
@@ -109,12 +121,12 @@ static enum state open_piece(struct pieces *p, uint32_t region, uint32_t piece)
     struct pieces_budget *b = p->budget;
     const uint64_t bytes = bytes_of(p, piece);
 
-    if (b->used + bytes > b->most) {
+    if (!has_room(b, bytes)) {
         if (!b->is_told)
             log_warn("worker", "lanes gather some clients' RoIs: workers.pinned_mbytes is used up",
                      "pinned_mbytes=%" PRIu64, b->most >> 20);
         b->is_told = true;
-        return REFUSED;
+        return FULL;
     }
     make_pages(p, place_of(p, region, piece), bytes);
     if (open_timed(p, place_of(p, region, piece), bytes) < 0) {

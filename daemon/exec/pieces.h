@@ -30,14 +30,15 @@ struct pieces_place { /* of the regions, as offsets of the window */
     unsigned char *base; /* where the window is mapped; NULL: pages are made when they are opened */
 };
 
-struct pieces_budget {   /* shared by all pieces of a process */
-    uint64_t most, used; /* bytes */
-    int asked_fd;        /* eventfd that runners write */
-    uint64_t owed_ns;    /* until then opening rests, */
-    uint64_t borrow_ns;  /* but for what it borrows */
-    bool is_told;        /* that it was not enough */
-    uint32_t n_opened;   /* pieces since pieces_log */
-    uint64_t opening_ns; /* that took */
+struct pieces_budget {     /* shared by all pieces of a process */
+    uint64_t most;         /* bytes */
+    _Atomic uint64_t used; /* the same; runners look at it */
+    int asked_fd;          /* eventfd that runners write */
+    uint64_t owed_ns;      /* until then opening rests, */
+    uint64_t borrow_ns;    /* but for what it borrows */
+    bool is_told;          /* that it was not enough */
+    uint32_t n_opened;     /* pieces since pieces_log */
+    uint64_t opening_ns;   /* that took */
 };
 
 struct pieces {

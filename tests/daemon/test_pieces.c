@@ -136,6 +136,14 @@ static void test_memory_is_bounded(void **unused)
     assert_int_equal(n_opened, 1);
     assert_true(is_open(0, 0, PIECE_BYTES));
     assert_false(is_open(0, 0, PIECE_BYTES + 1));
+    assert_false(pieces_step(&pieces)); /* nobody is asked for what has no room */
+    assert_false(is_open(1, 0, 1));
+    assert_true(pieces_step(&pieces));
+    assert_false(is_open(1, 0, 1));
+    pieces_shut(&pieces, 0); /* that client has gone */
+    assert_false(is_open(1, 0, 1));
+    assert_true(pieces_step(&pieces));
+    assert_true(is_open(1, 0, 1));
 }
 
 static void test_opening_rests(void **unused)
