@@ -6,7 +6,8 @@
  * The front (lane.h) fills batches and reads results; the runner (runner.h), in a worker process or
  * a thread of this one, reads batches and writes results.  Nothing in the arena is believed by the
  * front: what the runner writes there are claims, checked like a client's message, and the front's
- * own books lie elsewhere.
+ * own books lie elsewhere.  A batch is back when it has its number in `done`: who writes over the
+ * arena can hold up batches, which then count as hanging, but not pass one off as another.
  *
  *     [link] [batch 0] [batch 1] ... [products of slot 0] ... [inputs of slot 0] ... [tables of
  * slot 0] ...
@@ -46,7 +47,7 @@ struct arena_condition { /* a table of a slot, in force for its batch */
 };
 
 struct arena_link {
-    struct ring in, out;        /* numbers of slots: to the runner, and back */
+    struct ring in;             /* numbers of slots, to the runner */
     _Atomic uint32_t begun;     /* batches that the runner's thread is through with: the device has
                                  * them */
     _Atomic uint32_t bell;      /* of shard 0 alone: the futex of a runner that sleeps */
@@ -60,6 +61,8 @@ struct arena_input { /* what stage_fill said of an input that the front has gath
 };
 
 struct arena_batch {
+    uint64_t sequence;     /* the front's number of it: no two batches of a lane have the same */
+    _Atomic uint64_t done; /* that number once more, from the runner, when the rest is there */
     uint32_t n;
     int32_t error;               /* 0, or the negative errno that failed the whole batch */
     uint32_t is_lost;            /* -ENODEV is the word of the device too, not of a plugin alone */

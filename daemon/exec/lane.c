@@ -76,6 +76,7 @@ int lane_open(const struct lane_setup *setup, struct lane **ret_lane)
     memset(l, 0, sizeof *l);
     l->s = *setup;
     l->fd = -1;
+    l->sequence = clock_ns(); /* unlike what is written over an arena by mistake */
     pthread_mutex_init(&l->order, NULL);
     find_members(l);
     group_shape(setup->group, setup->slots, setup->max_rois, setup->product_bytes, &shape);
@@ -251,7 +252,8 @@ void lane_submit(struct lane *l, uint64_t now_ns)
     const uint32_t slot = next_slot(l);
     struct arena_batch *b = arena_batch(&l->arena, slot);
 
-    *b = (struct arena_batch){.n = l->batch[slot].n};
+    l->batch[slot].sequence = ++l->sequence;
+    *b = (struct arena_batch){.n = l->batch[slot].n, .sequence = l->sequence};
     l->batch[slot].closed_ns = now_ns;
     l->batch[slot].expected_ns = cost_of(l, l->batch[slot].items, now_ns);
     add_load(l, (int64_t)l->batch[slot].expected_ns, 1);
@@ -285,7 +287,8 @@ bool lane_finished(struct lane *l, struct lane_done *ret_done)
     const struct arena_batch *b = arena_batch(&l->arena, l->first);
     uint64_t now;
 
-    if (!l->taken || ring_is_empty(&arena_link(&l->arena)->out) ||
+    if (!l->taken ||
+        atomic_load_explicit(&b->done, memory_order_acquire) != l->batch[l->first].sequence ||
         atomic_load_explicit(&l->batch[l->first].is_ahead, memory_order_acquire))
         return false;
     now = clock_ns();
@@ -419,7 +422,6 @@ static void learn(struct lane *l, const struct lane_batch *mine, uint64_t ns, bo
 void lane_release(struct lane *l)
 {
     struct lane_done done;
-    uint32_t number;
 
     if (!lane_finished(l, &done))
         return;
@@ -428,7 +430,6 @@ void lane_release(struct lane *l)
         stats_add(&l->s.stats->overlapped, 1);
     if (arena_batch(&l->arena, l->first)->is_pulled)
         stats_add(&l->s.stats->pulled, 1);
-    ring_pop(&arena_link(&l->arena)->out, &number);
     add_load(l, -(int64_t)l->batch[l->first].expected_ns, -1);
     l->first = (l->first + 1) % l->s.slots;
     l->oldest_ns = done.ended_ns;
@@ -460,16 +461,24 @@ void lane_restart(struct lane *l)
 
 /* ---------------------------------------------------------------- how busy it is */
 
+/* What the runner says that it has begun is a claim: of those in flight, no more than all wait. */
+static uint32_t ahead_of(const struct lane *l, uint32_t shard)
+{
+    const struct lane *k = l->sibling[shard];
+    const uint32_t out = lane_outstanding_of(l, shard);
+    const uint32_t ahead =
+        atomic_load_explicit(&k->load.submitted, memory_order_relaxed) -
+        atomic_load_explicit(&arena_link(&k->arena)->begun, memory_order_seq_cst);
+
+    return ahead < out ? ahead : out;
+}
+
 uint32_t lane_ahead(const struct lane *l)
 {
     uint32_t ahead = 0;
 
-    for (uint32_t i = 0; i < l->s.n_shards; i++) {
-        struct lane *k = l->sibling[i];
-
-        ahead += atomic_load_explicit(&k->load.submitted, memory_order_relaxed) -
-                 atomic_load_explicit(&arena_link(&k->arena)->begun, memory_order_seq_cst);
-    }
+    for (uint32_t i = 0; i < l->s.n_shards; i++)
+        ahead += ahead_of(l, i);
     return ahead;
 }
 

@@ -62,6 +62,7 @@ struct lane_batch { /* the front's books of a batch in flight */
     uint32_t n;
     uint32_t *roi; /* [max_rois] */
     uint64_t items;
+    uint64_t sequence; /* which batch of the lane it is */
     uint64_t closed_ns;
     uint64_t expected_ns;      /* that it takes */
     bool is_gathered_here;     /* no worker reaches the columns of some RoI */
@@ -111,7 +112,8 @@ struct lane {
     struct lane_batch batch[ARENA_SLOTS_MAX];
     uint32_t first;                  /* oldest batch out */
     uint32_t taken;                  /* batches out */
-    uint64_t given_ns;               /* when it had its last batch */
+    uint64_t sequence;               /* of the last batch */
+    uint64_t given_ns;               /* when it had that */
     uint64_t product_used;           /* of the batch that is filled */
     uint64_t room[ARENA_INPUTS_MAX]; /* items that it still takes */
     pthread_mutex_t order;           /* of batches on their way to the runner */

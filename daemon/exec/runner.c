@@ -277,6 +277,7 @@ int runner_begin(struct runner *l, uint32_t number)
     const struct arena *a = runner_arena(l, slot->shard);
     int r = 0;
 
+    slot->sequence = arena_batch(a, slot->number)->sequence;
     slot->n = arena_batch(a, slot->number)->n;
     slot->is_staged = arena_batch(a, slot->number)->is_staged;
     slot->raw = slot->is_staged ? arena_batch(a, slot->number)->raw : 0;
@@ -390,7 +391,7 @@ static void end_batch(struct runner *l, uint32_t number, int error)
     b->is_pulled = slot->pulled != 0;
     b->begun_ns = slot->begun_ns;
     b->ended_ns = clock_ns();
-    ring_push(&arena_link(a)->out, slot->number); /* never full: fewer batches than places */
+    atomic_store(&b->done, slot->sequence); /* before the look whether the dispatcher sleeps */
     count_batch(l, -1);
     if (l->is_host)
         count_begun(l, slot);

@@ -21,7 +21,7 @@ struct runner_slot {
     struct trg_roi_info *infos;
     uint32_t shard, number; /* its batch: whose, and in which slot of that arena */
     uint32_t n;             /* RoIs of it: read once, the arena may change */
-    uint64_t begun_ns;
+    uint64_t sequence, begun_ns;
     bool is_staged;  /* as the arena said, */
     uint32_t raw;    /* the same */
     uint32_t pulled; /* inputs that the device gathers itself: a bit for each */

@@ -121,7 +121,7 @@ static void end_batch(struct fake *f, struct lane *lane, uint64_t begun_ns, uint
 
     b->begun_ns = begun_ns;
     b->ended_ns = ended_ns;
-    ring_push(&arena_link(&lane->arena)->out, lane->first);
+    atomic_store(&b->done, b->sequence);
     assert_true(lane_finished(lane, &done));
     batcher_back(&f->step, done.ended_ns - done.begun_ns);
     lane_release(lane);
@@ -197,6 +197,21 @@ static void a_batch_grows_behind_others(void **state)
     assert_true(batcher_due_ns(&f->step, 1300 * US) == 1200 * US);
     assert_ptr_equal(batcher_closes(&f->step, batcher_lane(&f->step, 1300 * US), 1300 * US),
                      &f->stats.closed_age);
+    fake_free(f);
+}
+
+/* What a runner claims to have begun may be anything. */
+static void no_more_wait_than_are_out(void **state)
+{
+    struct fake *f = fake_new(false);
+
+    (void)state;
+    wait_since(f, 1000 * US, 1);
+    close_batch(f, 1200 * US);
+    for (uint32_t claim = 1; claim; claim *= 2) {
+        atomic_store(&arena_link(&f->lane[0].arena)->begun, claim);
+        assert_true(lane_ahead(&f->lane[0]) <= lane_outstanding(&f->lane[0]));
+    }
     fake_free(f);
 }
 
@@ -566,6 +581,7 @@ int main(void)
         cmocka_unit_test(closes_by_its_limits),
         cmocka_unit_test(early_while_a_lane_is_free),
         cmocka_unit_test(a_batch_grows_behind_others),
+        cmocka_unit_test(no_more_wait_than_are_out),
         cmocka_unit_test(early_at_the_pace_of_the_slots),
         cmocka_unit_test(shards_share_the_pace),
         cmocka_unit_test(a_slow_lane_waits_for_a_deep_queue),

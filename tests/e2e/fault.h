@@ -16,7 +16,8 @@ enum {
     FAULT_LIE = 110,       /* a status that there is not */
     FAULT_HANG = 111,      /* for ever */
     FAULT_POSITIVE = 112,  /* submit returns a number that is no answer */
-    FAULT_MEMORY = 113     /* asks for 1 GiB; -ENOMEM when it gets less */
+    FAULT_MEMORY = 113,    /* asks for 1 GiB; -ENOMEM when it gets less */
+    FAULT_WILD = 114       /* writes over the head of all memory that the worker shares */
 };
 #define FAULT_MADE_UP 0xffffffffu /* of the RoIs that lanes warm up with */
 #endif
