@@ -32,11 +32,13 @@ struct config {
     uint32_t refuse;
     uint32_t lost_algo;
     uint32_t lost_gpu;
+    uint32_t host_us, gpu_us;
 };
 
 struct trg_algo {
     const struct config *config;
     bool is_lost;
+    uint32_t batch_us;
 };
 
 static const struct trg_param params[] = {
@@ -52,6 +54,10 @@ static const struct trg_param params[] = {
      "of such algos in a process the one of that number loses its device with each RoI; 0: none"},
     {"lost_gpu", TRG_PARAM_BOOL, offsetof(struct config, lost_gpu), "false", 0, 1, "", NULL,
      "algos of a GPU say so of each RoI, and it is well"},
+    {"host_us", TRG_PARAM_U32, offsetof(struct config, host_us), "0", 0, 1000000, "us", NULL,
+     "how long a batch takes on the CPU"},
+    {"gpu_us", TRG_PARAM_U32, offsetof(struct config, gpu_us), "0", 0, 1000000, "us", NULL,
+     "how long a batch takes on a GPU"},
     {0},
 };
 static const struct trg_value values[] = {{"n", "", "items of the RoI"}, {0}};
@@ -86,6 +92,7 @@ static int create(const struct trg_host *host, const void *config, struct trg_de
     }
     a->config = c;
     trg_device_info(device, &info);
+    a->batch_us = info.is_host ? c->host_us : c->gpu_us;
     a->is_lost = (c->lost_algo && ++n_algos == c->lost_algo) || (c->lost_gpu && !info.is_host);
     *ret_algo = a;
     return 0;
@@ -96,11 +103,16 @@ static void destroy(struct trg_algo *a)
     free(a);
 }
 
-static void stall(uint32_t ms)
+static void stall_us(uint64_t us)
 {
-    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    struct timespec t = {.tv_sec = (time_t)(us / 1000000), .tv_nsec = (long)(us % 1000000) * 1000};
 
     nanosleep(&t, NULL);
+}
+
+static void stall(uint32_t ms)
+{
+    stall_us(1000 * (uint64_t)ms);
 }
 
 static int submit(struct trg_algo *a, const struct trg_batch *b, struct trg_queue *q)
@@ -167,7 +179,8 @@ static int collect(struct trg_algo *a, struct trg_batch *b)
 
     if (a->is_lost && b->rois[0].roi_id != FAULT_MADE_UP)
         return -ENODEV;
-
+    if (a->batch_us)
+        stall_us(a->batch_us);
     for (uint32_t i = 0; i < b->n_rois; i++) {
         struct trg_result *r = &b->results[i];
 

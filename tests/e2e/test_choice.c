@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which device has the next batch: a slow one beside a fast one gets so few RoIs that the slowest
+ * hundredth of them all is not its work, and of equal ones none stands idle when there is little
+ * to do. */
+#include <stdio.h>
+
+#include "workers.h"
+
+#define ROIS 320u
+#define GPUS 8u /* of fakegpu.c */
+
+#define CHAINS                                                                \
+    "chains:\n"                                                               \
+    "  - {name: c, id: 1, steps: [{step: f, cuts: [{value: n, min: 10}]}],\n" \
+    "     prescale: 1, streams: [physics]}\n"
+#define MENU(params)       \
+    "name: choice\n"       \
+    "streams: [physics]\n" \
+    "steps: [{name: f, plugin: fault, params: " params "}]\n" CHAINS
+#define EAGER "batching: {max_rois: 8, max_age_us: 200, eager: true}\n"
+
+/* Starts a server on the CPU and made-up GPUs. */
+static void run(struct server *s, struct link *l, const char *config, const char *menu)
+{
+    workers_prepare_gpus(s, config, menu);
+    workers_launch(s);
+    workers_join(s, l);
+}
+
+/* Sends RoIs, so many at a time. */
+static void send_by(struct link *l, uint64_t first, uint32_t together)
+{
+    for (uint32_t i = 0; i < ROIS; i += together) {
+        for (uint32_t k = 0; k < together; k++) {
+            const struct roi_spec spec = {.token = first + i + k, .roi_id = 1, .n = 50};
+
+            link_send_rois(l, &spec, 1);
+        }
+        link_collect(l, first + i, together, NULL);
+    }
+}
+
+static uint64_t rois_of(struct server *s, const char *lane)
+{
+    return server_row_number(s, "lanes", lane, "rois");
+}
+
+static void a_slow_device_gets_next_to_nothing(void **state)
+{
+    struct server s;
+    struct link l;
+
+    (void)state;
+    run(&s, &l,
+        "devices: [{backend: cpu, lanes: 1}, {backend: cuda, index: 0, lanes: 1}]\n" EAGER PATIENT,
+        MENU("{gpu_us: 500, host_us: 20000}"));
+    send_by(&l, 10000, 1);
+    send_by(&l, 20000, 2);
+    printf("%lu of %u on the slow one\n", (unsigned long)rois_of(&s, "f@cpu:0/0"), 2 * ROIS);
+    assert_true(rois_of(&s, "f@cpu:0/0") <= 2 * ROIS / 100);
+    assert_true(rois_of(&s, "f@cuda:0/0") >= 2 * ROIS * 99 / 100);
+    link_end_well(&s, &l);
+}
+
+static void equal_devices_share_what_there_is(void **state)
+{
+    struct server s;
+    struct link l;
+
+    (void)state;
+    run(&s, &l, "devices: [{backend: cuda, all: true, lanes: 1}]\n" EAGER PATIENT,
+        MENU("{gpu_us: 4000}"));
+    send_by(&l, 10000, 1); /* there is never more than one RoI */
+    for (uint32_t i = 0; i < GPUS; i++) {
+        char lane[32];
+
+        snprintf(lane, sizeof lane, "f@cuda:%u/0", i);
+        assert_in_range(rois_of(&s, lane), ROIS / GPUS / 4, ROIS / GPUS * 4);
+    }
+    link_end_well(&s, &l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_slow_device_gets_next_to_nothing),
+        cmocka_unit_test(equal_devices_share_what_there_is),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
