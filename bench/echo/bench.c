@@ -3,6 +3,7 @@
  * messages, that echo with decoding, and a sink that decodes and answers: the same clients drive
  * the four in turns. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,16 +16,17 @@
 #define RATE_GOAL 0.9 /* of the throughput of the echo that decodes */
 #define SINK_GOAL 0.9 /* of that of the sink, which decodes and answers a decision */
 #define P99_GOAL  1.5 /* times the p99 of an echo, bare or decoding, at the same load */
-#define LOAD      0.5 /* the load: this much of the throughput of the echo that decodes */
+#define LOAD      0.5 /* the load: this much of the throughput of --load-of */
 
 static const char *const name[SERVER_KINDS] = {"echo", "echo and decode", "decode and answer",
                                                "trigd"};
 
 static struct options {
     struct results out;
-    const char *only;
+    const char *only, *load_of; /* decode or trigd */
     uint32_t rounds, window;
     uint32_t clients, io_threads;    /* io_threads: of ZeroMQ in each server */
+    uint32_t threads;                /* of the bare servers */
     uint32_t shards, gather_threads; /* of trigd */
     double seconds;
 } options = {.out = {.bench = "echo", .has_table = true},
@@ -32,6 +34,8 @@ static struct options {
              .window = 256,
              .clients = 1,
              .io_threads = 1,
+             .threads = 1,
+             .load_of = "decode",
              .seconds = 0.4};
 
 struct bench {
@@ -104,7 +108,7 @@ struct row { /* one figure of trigd beside that of another server */
 static void write_figure(struct bench *b, const char *size, const struct row *row,
                          const struct result *mine, const struct result *theirs)
 {
-    char command[160], crowd[32] = "", own[64] = "", threads[64] = "";
+    char command[160], crowd[32] = "", bare[32] = "", own[64] = "", threads[64] = "";
     const struct results out = {
         .bench = "echo", .command = command, .has_table = true, .json = options.out.json};
     const struct result_figure f = {.unit = row->unit,
@@ -121,9 +125,12 @@ static void write_figure(struct bench *b, const char *size, const struct row *ro
         snprintf(threads, sizeof threads, ", %u shards, %u gather threads", options.shards,
                  options.gather_threads);
     }
-    snprintf(command, sizeof command, "bench_echo --clients %u --io-threads %u%s", options.clients,
-             options.io_threads, own);
-    result_report(&out, &f, mine, "%s, %s%s%s: %s", b->transport, size, crowd, threads,
+    if (options.threads > 1)
+        snprintf(bare, sizeof bare, ", bare with %u threads", options.threads);
+    snprintf(command, sizeof command,
+             "bench_echo --clients %u --io-threads %u --threads %u --load-of %s%s", options.clients,
+             options.io_threads, options.threads, options.load_of, own);
+    result_report(&out, &f, mine, "%s, %s%s%s%s: %s", b->transport, size, crowd, bare, threads,
                   row->figure);
 }
 
@@ -144,6 +151,12 @@ static void judge_rate(struct bench *b, const char *size, const struct figures *
     write_figure(b, size, &row, &full[SERVER_TRIGD].rate, &full[other].rate);
 }
 
+/* Else it is that of the echo that decodes, which then can follow as well. */
+static bool is_load_of_trigd(void)
+{
+    return !strcmp(options.load_of, "trigd");
+}
+
 /* Says and writes how late trigd's answers are beside those of an echo at the same rate. */
 static void judge_load(struct bench *b, const char *size, const struct figures *load,
                        enum server_kind other)
@@ -151,15 +164,18 @@ static void judge_load(struct bench *b, const char *size, const struct figures *
     const bool is_bare = other == SERVER_ECHO;
     const struct figures *mine = &load[SERVER_TRIGD], *theirs = &load[other];
     const double ratio = result_median(&mine->p99) / result_median(&theirs->p99);
-    struct row row = {.unit = "us", .goal = 0, .other = other};
+    const char *at = is_load_of_trigd() ? "half of trigd's rate" : "half load";
+    const char *beside = is_bare ? ", beside the bare echo" : "";
+    char figure[96];
+    struct row row = {.figure = figure, .unit = "us", .goal = 0, .other = other};
 
     printf("p99 of trigd is %.2f of \"%s\" (goal <= %g: %s)\n", ratio, name[other], P99_GOAL,
            ratio <= P99_GOAL ? "met" : "NOT met");
-    row.figure = is_bare ? "p50 at half load, beside the bare echo" : "p50 at half load";
+    snprintf(figure, sizeof figure, "p50 at %s%s", at, beside);
     write_figure(b, size, &row, &mine->p50, &theirs->p50);
-    row.figure = is_bare ? "p99.9 at half load, beside the bare echo" : "p99.9 at half load";
+    snprintf(figure, sizeof figure, "p99.9 at %s%s", at, beside);
     write_figure(b, size, &row, &mine->p999, &theirs->p999);
-    row.figure = is_bare ? "p99 at half load, beside the bare echo" : "p99 at half load";
+    snprintf(figure, sizeof figure, "p99 at %s%s", at, beside);
     row.goal = P99_GOAL;
     write_figure(b, size, &row, &mine->p99, &theirs->p99);
 }
@@ -182,14 +198,15 @@ static int measure_size(struct bench *b, const char *size)
     judge_rate(b, size, full, SERVER_ANSWER, SINK_GOAL);
     write_figure(b, size, &cpu, &full[SERVER_TRIGD].cpu, &full[SERVER_DECODE].cpu);
 
-    rate = LOAD * result_median(&full[SERVER_DECODE].rate);
+    rate = LOAD * result_median(&full[is_load_of_trigd() ? SERVER_TRIGD : SERVER_DECODE].rate);
     r = measure(b, rate, load);
     if (r < 0)
         return r;
     snprintf(title, sizeof title, "%s, %s: at %.0f messages/s", b->transport, size, rate);
     print_table(title, load, true);
     judge_load(b, size, load, SERVER_ECHO);
-    judge_load(b, size, load, SERVER_DECODE);
+    if (!is_load_of_trigd())
+        judge_load(b, size, load, SERVER_DECODE);
     return 0;
 }
 
@@ -200,6 +217,7 @@ static int open_all(struct bench *b, bool tcp)
     const struct server_setup setup = {.tcp = tcp,
                                        .credits = options.window,
                                        .io_threads = options.io_threads,
+                                       .threads = options.threads,
                                        .shards = options.shards,
                                        .gather_threads = options.gather_threads};
 
@@ -267,20 +285,29 @@ int main(int argc, char **argv)
         {"only", ARG_TEXT, &options.only, 0, 0, "WAY", "ipc or tcp"},
         {"clients", ARG_U32, &options.clients, 1, CROWD_MAX, "N", "at a time"},
         {"io-threads", ARG_U32, &options.io_threads, 1, 16, "N", "of ZeroMQ in each server"},
+        {"threads", ARG_U32, &options.threads, 1, 16, "N",
+         "of each bare server, with a ROUTER each"},
+        {"load-of", ARG_TEXT, &options.load_of, 0, 0, "WHO",
+         "decode (default) or trigd: half of whose rate the load is"},
         {"shards", ARG_U32, &options.shards, 0, 16, "N", "of trigd; 0: as it likes"},
         {"gather-threads", ARG_U32, &options.gather_threads, 0, 16, "N", "of trigd"},
         {"json", ARG_APPEND, &options.out.json, 0, 0, "FILE", "append figures, one a line"},
         {0}};
     int r;
 
-    if (argc == 5 && !strcmp(argv[1], "--serve"))
+    if (argc == 6 && !strcmp(argv[1], "--serve"))
         return echo_serve(argv[3],
                           !strcmp(argv[2], "decode")   ? ECHO_DECODE
                           : !strcmp(argv[2], "answer") ? ECHO_ANSWER
                                                        : ECHO_BARE,
-                          (int)strtol(argv[4], NULL, 10));
+                          (int)strtol(argv[4], NULL, 10), (uint32_t)strtoul(argv[5], NULL, 10));
     r = args_parse(argc, argv, NULL, table);
     if (r != ARGS_OK)
         return r == ARGS_HELP ? 0 : 2;
+    if (!is_load_of_trigd() && strcmp(options.load_of, "decode") != 0) {
+        fprintf(stderr, "bench_echo: --load-of is \"%s\"; decode or trigd is wanted\n",
+                options.load_of);
+        return 2;
+    }
     return run();
 }

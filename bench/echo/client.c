@@ -346,6 +346,15 @@ static int meet(struct client *c, const char *endpoint)
     return r < 0 ? r : say_hello(c, false, &shard);
 }
 
+/* Clients of a bare server go to its threads in turn. */
+static int connect_in_turn(struct client *c, const struct server *s)
+{
+    char endpoint[160];
+    int r = shard_endpoint(s->endpoint, c->number % s->threads, endpoint, sizeof endpoint);
+
+    return r < 0 ? r : connect_to(c, endpoint);
+}
+
 int client_open(struct client *c, const struct server *s, uint32_t window)
 {
     static _Atomic uint32_t n;
@@ -363,8 +372,10 @@ int client_open(struct client *c, const struct server *s, uint32_t window)
     c->context = zmq_ctx_new();
     if (!c->sent_ns || !c->again || !c->context)
         return -ENOMEM;
+    if (s->kind != SERVER_TRIGD)
+        return connect_in_turn(c, s);
     r = connect_to(c, s->endpoint);
-    return r < 0 || s->kind != SERVER_TRIGD ? r : meet(c, s->endpoint);
+    return r < 0 ? r : meet(c, s->endpoint);
 }
 
 void client_close(struct client *c)

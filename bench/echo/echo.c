@@ -3,9 +3,13 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <zmq.h>
 
 #include "answer.h"
+#include "crew.h"
+#include "shard_endpoint.h"
 #include "wire.h"
 
 static const struct wire_limits limits = {
@@ -56,21 +60,48 @@ static bool turn(void *socket, struct wire_decoder *d, enum echo_mode mode)
     return zmq_msg_send(&id, socket, ZMQ_SNDMORE) >= 0 && zmq_msg_send(&body, socket, 0) >= 0;
 }
 
-int echo_serve(const char *endpoint, enum echo_mode mode, int io_threads)
-{
-    void *context = zmq_ctx_new();
-    bool set = context && zmq_ctx_set(context, ZMQ_IO_THREADS, io_threads) == 0;
-    void *socket = set ? zmq_socket(context, ZMQ_ROUTER) : NULL;
-    struct wire_decoder *d = NULL;
+struct place { /* one thread */
+    void *context;
+    const char *endpoint;
+    uint32_t number;
+    enum echo_mode mode;
+};
 
-    if (!socket || zmq_bind(socket, endpoint) < 0) {
-        fprintf(stderr, "bench_echo: %s: %s\n", endpoint, zmq_strerror(zmq_errno()));
-        return 1;
+static int serve(void *arg)
+{
+    const struct place *p = arg;
+    char endpoint[160];
+    void *socket = zmq_socket(p->context, ZMQ_ROUTER);
+    struct wire_decoder *d = NULL;
+    int r = shard_endpoint(p->endpoint, p->number, endpoint, sizeof endpoint);
+
+    if (r < 0 || !socket || zmq_bind(socket, endpoint) < 0) {
+        fprintf(stderr, "bench_echo: %s, thread %u: %s\n", p->endpoint, p->number,
+                r < 0 ? strerror(-r) : zmq_strerror(zmq_errno()));
+        exit(1); /* the clients would wait */
     }
     if (wire_decoder_new(&limits, &d) < 0)
-        return 1;
-    while (turn(socket, d, mode)) {
+        exit(1);
+    while (turn(socket, d, p->mode)) {
     }
     fprintf(stderr, "bench_echo: the echo stopped: %s\n", zmq_strerror(zmq_errno()));
+    exit(1);
+}
+
+int echo_serve(const char *endpoint, enum echo_mode mode, int io_threads, uint32_t threads)
+{
+    void *context = zmq_ctx_new();
+    struct place *place = calloc(threads, sizeof *place);
+    struct crew_time time;
+
+    if (!place || !context || zmq_ctx_set(context, ZMQ_IO_THREADS, io_threads) < 0) {
+        fprintf(stderr, "bench_echo: %s\n", zmq_strerror(zmq_errno()));
+        free(place);
+        return 1;
+    }
+    for (uint32_t i = 0; i < threads; i++)
+        place[i] = (struct place){context, endpoint, i, mode};
+    crew_run(threads, serve, place, sizeof *place, &time);
+    free(place);
     return 1;
 }

@@ -2,6 +2,7 @@
 /* echo.h - the bare servers that trigd is compared with. */
 #ifndef TRIGD_BENCH_ECHO_H
 #define TRIGD_BENCH_ECHO_H
+#include <stdint.h>
 
 enum echo_mode {
     ECHO_BARE,   /* sends every message back */
@@ -9,7 +10,8 @@ enum echo_mode {
     ECHO_ANSWER  /* unpacks and checks it, and sends a decision for it */
 };
 
-/* Binds a ROUTER with so many threads of ZeroMQ and serves for ever.  Returns an exit code when
- * that is not possible. */
-int echo_serve(const char *endpoint, enum echo_mode mode, int io_threads);
+/* Serves for ever with so many threads, each with a ROUTER where a shard of that number would
+ * listen, and so many threads of ZeroMQ for all.  Returns an exit code when that is not possible.
+ */
+int echo_serve(const char *endpoint, enum echo_mode mode, int io_threads, uint32_t threads);
 #endif

@@ -28,14 +28,17 @@ static int start_trigd(struct server *s, const struct server_setup *setup, const
 
 int server_start(struct server *s, enum server_kind kind, const struct server_setup *setup)
 {
-    char threads[16];
-    const char *const args[] = {"bench_echo", "--serve", name[kind], s->endpoint, threads, NULL};
+    char io_threads[16], threads[16];
+    const char *const args[] = {"bench_echo", "--serve", name[kind], s->endpoint,
+                                io_threads,   threads,   NULL};
     int r = bench_daemon_new(&s->trigd), port = setup->tcp ? process_free_port() : 0;
 
     if (r < 0 || port < 0)
         return r < 0 ? r : port;
     s->kind = kind;
-    snprintf(threads, sizeof threads, "%u", setup->io_threads);
+    s->threads = setup->threads;
+    snprintf(io_threads, sizeof io_threads, "%u", setup->io_threads);
+    snprintf(threads, sizeof threads, "%u", setup->threads);
     snprintf(s->endpoint, sizeof s->endpoint, "%s", s->trigd.endpoint);
     if (setup->tcp)
         snprintf(s->endpoint, sizeof s->endpoint, "tcp://127.0.0.1:%d", port);

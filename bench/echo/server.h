@@ -13,6 +13,7 @@ enum server_kind { SERVER_ECHO, SERVER_DECODE, SERVER_ANSWER, SERVER_TRIGD, SERV
 struct server {
     enum server_kind kind;
     char endpoint[128];
+    uint32_t threads; /* of a bare one, each where that shard would listen */
     pid_t pid;
     struct bench_daemon trigd; /* or another server in the folder that it would have */
 };
@@ -21,6 +22,7 @@ struct server_setup {
     bool tcp;                        /* on a free port of the loopback, else on ipc */
     uint32_t credits;                /* of each client */
     uint32_t io_threads;             /* of ZeroMQ */
+    uint32_t threads;                /* of bare servers */
     uint32_t shards, gather_threads; /* of trigd; shards 0: as many as it starts by itself */
 };
 
