@@ -90,17 +90,20 @@ static void send_welcome(struct ingress *in, uint32_t number, bool gives_passes)
     clients_send(in->clients, number, &m, 0);
 }
 
-/* Sends a peer that may move to the shard where it belongs; whether it did.  Only shard 0 does. */
+/* Sends a peer that may move to the shard where it belongs, or hands over its connection; whether
+ * it did.  Only shard 0 does. */
 static bool send_away(struct ingress *in, const struct peer *peer, const Trigd__V1__Hello *hello)
 {
     Trigd__V1__FromDaemon m = TRIGD__V1__FROM_DAEMON__INIT;
     Trigd__V1__Welcome w = TRIGD__V1__WELCOME__INIT;
 
-    if (!hello->may_move || peer->shm || clients_shard(in->clients))
+    if (!(hello->may_move || peer->shm) || clients_shard(in->clients))
         return false;
-    w.shard = clients_shard_of(in->clients, hello);
+    w.shard = clients_shard_of(in->clients, peer, hello);
     if (!w.shard)
         return false;
+    if (peer->shm)
+        return shm_peer_hand(clients_shm(in->clients), peer->shm, w.shard);
     w.protocol = SESSION_PROTOCOL;
     m.body_case = TRIGD__V1__FROM_DAEMON__BODY_WELCOME;
     m.welcome = &w;

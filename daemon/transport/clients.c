@@ -149,19 +149,22 @@ static uint64_t key_of(const Trigd__V1__Hello *hello)
 }
 
 /* What the directory knows a client by: its key, where it has one. */
-static const char *known_as(const Trigd__V1__Hello *hello, char text[STATS_NAME])
+static const char *known_as(uint64_t key, const char *name, char text[STATS_NAME])
 {
-    if (!hello->key.len)
-        return hello->name;
-    snprintf(text, STATS_NAME, "key %016llx", (unsigned long long)key_of(hello));
+    if (!key)
+        return name;
+    snprintf(text, STATS_NAME, "key %016llx", (unsigned long long)key);
     return text;
 }
 
-uint32_t clients_shard_of(struct clients *c, const Trigd__V1__Hello *hello)
+uint32_t clients_shard_of(struct clients *c, const struct peer *peer, const Trigd__V1__Hello *hello)
 {
+    /* threads of a program that share memory with the daemon often share a name as well */
+    const bool is_any = peer->shm && !hello->key.len;
     char text[STATS_NAME];
 
-    return directory_place(c->directory, known_as(hello, text));
+    return directory_place(c->directory,
+                           is_any ? NULL : known_as(key_of(hello), hello->name, text));
 }
 
 uint32_t clients_shard(const struct clients *c)
@@ -320,6 +323,7 @@ static void leave(struct clients *c, uint32_t number)
 void clients_drop(struct clients *c, uint32_t number, const char *why)
 {
     struct client *client = &c->client[number];
+    char text[STATS_NAME];
 
     leave(c, number);
     passes_leave(c->passes, number);
@@ -335,7 +339,7 @@ void clients_drop(struct clients *c, uint32_t number, const char *why)
     client->stats = NULL;
     c->free[c->n_free++] = number;
     stats_sub(&c->stats->g.clients, 1);
-    directory_leave(c->directory, c->shard);
+    directory_leave(c->directory, c->shard, known_as(client->key, client->name, text));
     if (why)
         log_info("ingress", "client gone", "client=\"%s\" why=\"%s\"", client->name, why);
 }
@@ -432,7 +436,7 @@ int clients_hello(struct clients *c, const struct peer *peer, const Trigd__V1__H
                   uint32_t *ret_number)
 {
     char text[STATS_NAME];
-    const char *name = known_as(hello, text);
+    const char *name = known_as(key_of(hello), hello->name, text);
     struct client *client;
     uint32_t number;
     int r;
@@ -456,7 +460,7 @@ int clients_hello(struct clients *c, const struct peer *peer, const Trigd__V1__H
         if (client->stats)
             stats_client_put(c->stats, client->stats);
         client->stats = NULL;
-        directory_leave(c->directory, c->shard);
+        directory_leave(c->directory, c->shard, name);
         return r;
     }
     c->n_free--;

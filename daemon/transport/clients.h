@@ -70,7 +70,8 @@ int clients_open(const struct config *config, struct stats *stats, uint32_t cred
                  struct clients **ret_clients);
 /* The shard that a client of that name or key is to go to: this one (0 with one shard), or another,
  * which expects it. */
-uint32_t clients_shard_of(struct clients *c, const Trigd__V1__Hello *hello);
+uint32_t clients_shard_of(struct clients *c, const struct peer *peer,
+                          const Trigd__V1__Hello *hello);
 uint32_t clients_shard(const struct clients *c);
 /* Another number of RoIs that all clients may have unanswered, from the next tick on. */
 void clients_set_credits(struct clients *c, uint32_t credits);

@@ -41,6 +41,7 @@ struct shm_peers {
     uint64_t looked_ns;
     bool readable;
     unsigned char packet[SHM_PACKET_MAX];
+    uint32_t n_packet; /* of the last packet of a connection */
 };
 
 /* ---------------------------------------------------------------- opening */
@@ -225,8 +226,8 @@ static struct shm_peer *free_peer(struct shm_peers *s, uint64_t now_ns)
     return silent;
 }
 
-/* Takes in a connection. */
-static void add_peer(struct shm_peers *s, int fd, uint64_t now_ns)
+/* Takes in a connection; NULL: it is closed, there is no place. */
+static struct shm_peer *add_peer(struct shm_peers *s, int fd, uint64_t now_ns)
 {
     struct shm_peer *p = free_peer(s, now_ns);
     struct ucred who = {.uid = (uid_t)-1};
@@ -235,23 +236,20 @@ static void add_peer(struct shm_peers *s, int fd, uint64_t now_ns)
     if (!p || watch(s, fd, p) < 0) {
         log_warn("ingress", "too many connections", "endpoint=shm limit=%u", s->n_peers);
         close(fd);
-        return;
+        return NULL;
     }
     getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n);
     *p = (struct shm_peer){.fd = fd, .client = SHM_PEER_NONE, .since_ns = now_ns, .uid = who.uid};
+    return p;
 }
 
-/* Takes in who waits at a listener, or hands the connection to the shard with fewest clients. */
+/* Takes in who waits at a listener. */
 static void accept_all(struct shm_peers *s, const int *listener, uint64_t now_ns)
 {
     int fd;
 
-    while ((fd = accept4(*listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-        uint32_t shard = directory_place(s->directory, NULL);
-
-        if (shard == s->shard || !directory_hand(s->directory, shard, fd))
-            add_peer(s, fd, now_ns);
-    }
+    while ((fd = accept4(*listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+        add_peer(s, fd, now_ns);
     if (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR)
         return;
     /* it would be readable for ever */
@@ -287,14 +285,29 @@ static bool next_event(struct shm_peers *s, uint64_t now_ns, struct epoll_event 
     return true;
 }
 
+/* Takes in a connection that another shard handed over with its last packet; whether there is one.
+ */
+static bool take_handed(struct shm_peers *s, uint64_t now_ns, struct shm_peer **ret_peer)
+{
+    struct shm_peer *p = NULL;
+    int fd;
+
+    while (!p && (fd = directory_handed(s->directory, s->shard, s->packet, &s->n_packet)) >= 0)
+        p = add_peer(s, fd, now_ns);
+    if (p)
+        *ret_peer = p;
+    return p != NULL;
+}
+
 int shm_peers_packet(struct shm_peers *s, uint64_t now_ns, struct shm_peer **ret_peer,
                      const void **ret_bytes)
 {
     struct epoll_event e;
-    int fd;
 
-    while (s && (fd = directory_handed(s->directory, s->shard)) >= 0)
-        add_peer(s, fd, now_ns);
+    if (s && take_handed(s, now_ns, ret_peer)) {
+        *ret_bytes = s->packet;
+        return (int)s->n_packet;
+    }
     while (s && next_event(s, now_ns, &e)) {
         struct shm_peer *p = e.data.ptr;
         int n;
@@ -310,6 +323,7 @@ int shm_peers_packet(struct shm_peers *s, uint64_t now_ns, struct shm_peer **ret
             continue; /* a packet of one byte only wakes */
         *ret_peer = p;
         *ret_bytes = s->packet;
+        s->n_packet = n > 0 ? (uint32_t)n : 0;
         return n;
     }
     return 0;
@@ -367,6 +381,20 @@ void shm_peer_hang_up(struct shm_peers *s, struct shm_peer *p)
     p->client = SHM_PEER_NONE;
     close(p->fd); /* epoll forgets it */
     p->fd = -1;
+}
+
+bool shm_peer_hand(struct shm_peers *s, struct shm_peer *p, uint32_t shard)
+{
+    /* before the other shard may close it */
+    epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, p->fd, NULL);
+    if (directory_hand(s->directory, shard, p->fd, s->packet, s->n_packet)) {
+        p->fd = -1;
+        return true;
+    }
+    log_warn("ingress", "a client cannot go to its shard", "endpoint=shm shard=%u", shard);
+    if (watch(s, p->fd, p) < 0)
+        shm_peer_hang_up(s, p);
+    return false;
 }
 
 int shm_peer_packet(const struct shm_peer *p, const void *bytes, size_t n, bool with_region)

@@ -27,9 +27,9 @@ struct shm_peer {              /* one connection */
 
 /* Whether an endpoint is shm://. */
 bool shm_peers_are_wanted(const struct config *config);
-/* Makes room for regions behind the pool; shard 0 listens on the configured shm:// endpoints, and
- * hands connections to the others.  Without such an endpoint *ret_peers is NULL, which every
- * function here takes.  Logs failures. */
+/* Makes room for regions behind the pool; shard 0 listens on the configured shm:// endpoints,
+ * others are handed connections.  Without such an endpoint *ret_peers is NULL, which every function
+ * here takes.  Logs failures. */
 int shm_peers_open(const struct config *config, struct pool *pool, struct directory *directory,
                    uint32_t shard, struct shm_peers **ret_peers);
 void shm_peers_close(struct shm_peers *s);
@@ -56,6 +56,9 @@ struct shm_peer *shm_peers_at(struct shm_peers *s, uint32_t i);
 
 /* Gives the peer a region and notes its number.  -ENOSPC, -ENOMEM. */
 int shm_peer_join(struct shm_peers *s, struct shm_peer *p, uint32_t client);
+/* Hands the connection of the last packet, and that packet, to another shard, before it has a
+ * region. false: that shard takes no more now, the peer stays. */
+bool shm_peer_hand(struct shm_peers *s, struct shm_peer *p, uint32_t shard);
 /* Closes the connection; the region goes when its last RoI is let go. */
 void shm_peer_hang_up(struct shm_peers *s, struct shm_peer *p);
 /* Sends a packet, with the region's descriptor or without.  0, -EAGAIN, or negative: it is gone. */

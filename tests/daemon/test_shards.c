@@ -37,8 +37,37 @@ static void clients_go_where_fewest_are(void **state)
     assert_true(directory_enter(d, 2, "d"));
     assert_true(directory_is_full(d));
     assert_false(directory_enter(d, 0, "e"));
-    directory_leave(d, 1);
+    directory_leave(d, 1, "b");
     assert_true(directory_enter(d, 0, "e"));
+    directory_free(d);
+}
+
+/* Names with the same hash do not displace each other before there are many; who was there lately
+ * is remembered longest. */
+static void names_are_remembered(void **state)
+{
+    struct directory *d;
+    char name[16];
+
+    (void)state;
+    assert_int_equal(directory_new(3, 100000, &d), 0);
+    for (uint32_t i = 0; i < 500; i++) {
+        snprintf(name, sizeof name, "name %u", i);
+        assert_true(directory_enter(d, i % 3, name));
+    }
+    for (uint32_t i = 0; i < 500; i++) {
+        snprintf(name, sizeof name, "name %u", i);
+        assert_int_equal(directory_place(d, name), i % 3);
+    }
+    for (uint32_t i = 0; i < 50000; i++) {
+        snprintf(name, sizeof name, "other %u", i);
+        assert_true(directory_enter(d, 0, name));
+    }
+    directory_leave(d, 2, "name 2"); /* it was there all the time */
+    assert_int_equal(directory_place(d, "name 2"), 2);
+    assert_true(directory_enter(d, 1, "name 2")); /* it came back elsewhere before it left */
+    directory_leave(d, 2, "name 2");
+    assert_int_equal(directory_place(d, "name 2"), 1);
     directory_free(d);
 }
 
@@ -46,26 +75,30 @@ static void connections_are_handed_over(void **state)
 {
     int wake = eventfd(0, EFD_NONBLOCK), first = eventfd(0, 0), n = 0;
     struct directory *d;
+    char packet[16];
     uint64_t rung;
+    uint32_t bytes;
 
     (void)state;
     assert_int_equal(directory_new(2, 4, &d), 0);
     directory_listen(d, 1, wake);
-    assert_int_equal(directory_handed(d, 1), -1);
-    assert_true(directory_hand(d, 1, first));
+    assert_int_equal(directory_handed(d, 1, packet, &bytes), -1);
+    assert_true(directory_hand(d, 1, first, "Hello", 6));
     assert_int_equal(read(wake, &rung, sizeof rung), sizeof rung);
     while (n < 1000) {
         int fd = dup(first);
 
         n++;
-        if (directory_hand(d, 1, fd))
+        if (directory_hand(d, 1, fd, "", 1))
             continue;
         close(fd); /* it stays the caller's */
         break;
     }
     assert_true(n > 10 && n < 1000);
-    assert_int_equal(directory_handed(d, 0), -1);
-    assert_int_equal(directory_handed(d, 1), first); /* the oldest */
+    assert_int_equal(directory_handed(d, 0, packet, &bytes), -1);
+    assert_int_equal(directory_handed(d, 1, packet, &bytes), first); /* the oldest */
+    assert_int_equal(bytes, 6);
+    assert_string_equal(packet, "Hello");
     close(first);
     directory_free(d); /* closes the others */
     close(wake);
@@ -165,10 +198,10 @@ static void counters_are_summed(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(clients_go_where_fewest_are),
-                                       cmocka_unit_test(connections_are_handed_over),
-                                       cmocka_unit_test(each_shard_has_its_part),
-                                       cmocka_unit_test(counters_are_summed)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(clients_go_where_fewest_are), cmocka_unit_test(names_are_remembered),
+        cmocka_unit_test(connections_are_handed_over), cmocka_unit_test(each_shard_has_its_part),
+        cmocka_unit_test(counters_are_summed)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RoIs that are sent again: answered with the decision that was made, once for each question, over
  * new connections and, marked as repeated, over the end of the daemon.  Over ipc, tcp and tcp with
- * keys; tests/shm has the same over shared memory. */
+ * keys, with one shard and with three; test_recall_shards.c has the same over shared memory. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -18,6 +18,7 @@
 #include "flow/recall.h"
 #include "keys.h"
 #include "replayer.h"
+#include "shard_endpoint.h"
 #include "sharer.h"
 
 #define N 8u
@@ -145,19 +146,37 @@ static void begin(struct server *s, const enum way *way, const char *text)
     server_spawn(s);
 }
 
-static void open_link(struct link *l, const struct server *s)
+static void open_at(struct link *l, const struct server *s, uint32_t shard)
 {
-    if (route.way == OVER_IPC)
-        link_open(l, s);
-    else
-        link_open_with(l, route.endpoint, route.way == OVER_CURVE ? &route.client : NULL,
-                       route.daemon.public_key);
+    const char *first = route.way == OVER_IPC ? s->endpoint : route.endpoint;
+    char endpoint[160];
+
+    assert_int_equal(shard_endpoint(first, shard, endpoint, sizeof endpoint), 0);
+    link_open_with(l, endpoint, route.way == OVER_CURVE ? &route.client : NULL,
+                   route.daemon.public_key);
+}
+
+/* A client at the shard to which the daemon sends it. */
+static void open_link(struct link *l, const struct server *s, const char *name, const char *key)
+{
+    Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
+    uint32_t shard;
+
+    hello.may_move = true;
+    hello.key.data = (uint8_t *)(uintptr_t)key;
+    hello.key.len = strlen(key);
+    open_at(l, s, 0);
+    shard = link_hello_with(l, name, &hello)->shard;
+    if (!shard)
+        return;
+    link_close(l);
+    open_at(l, s, shard);
+    assert_int_equal(link_hello_with(l, name, &hello)->shard, 0);
 }
 
 static void open_with_key(struct link *l, const struct server *s, const char *key)
 {
-    open_link(l, s);
-    link_hello_key(l, "asker", key);
+    open_link(l, s, "asker", key);
 }
 
 static void send_all(struct link *l, uint64_t first_token, uint32_t fault)
@@ -229,8 +248,7 @@ static void the_same_decision_again(void **state)
     open_with_key(&l, &s, "one"); /* a new connection of the same client */
     send_all(&l, 0, 1);
     expect_all(&l, 0, true);
-    open_link(&plain, &s); /* without a key they are decided again */
-    link_hello(&plain, "plain", 0);
+    open_link(&plain, &s, "plain", ""); /* without a key they are decided again */
     for (uint32_t i = 0; i < 2; i++) {
         send_all(&plain, 0, 1);
         expect_all(&plain, 0, false);

@@ -16,22 +16,44 @@
 
 #include "clock.h"
 
+#define SHARDS 3u /* of the tests with several */
+
 static void write_endpoint(const struct server *s, char *ret_text, size_t bytes)
 {
     snprintf(ret_text, bytes, SHM_SCHEME "%s/shm", s->folder);
 }
 
+/* Binds a port of loopback, 0: any; returns it, or 0 when it is taken. */
+static uint16_t try_port(uint16_t port, int *ret_fd)
+{
+    struct sockaddr_in a = {
+        .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(port)};
+    socklen_t n = sizeof a;
+
+    *ret_fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_true(*ret_fd >= 0);
+    if (bind(*ret_fd, (struct sockaddr *)&a, sizeof a) < 0)
+        return 0;
+    assert_int_equal(getsockname(*ret_fd, (struct sockaddr *)&a, &n), 0);
+    return ntohs(a.sin_port);
+}
+
 uint16_t sharer_free_port(void)
 {
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t n = sizeof a;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    uint16_t port;
+    bool are_free;
 
-    assert_true(fd >= 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
-    close(fd);
-    return ntohs(a.sin_port);
+    do {
+        int fd[SHARDS];
+
+        port = try_port(0, &fd[0]);
+        are_free = port != 0;
+        for (uint16_t i = 1; i < SHARDS; i++)
+            are_free &= try_port((uint16_t)(port + i), &fd[i]) != 0;
+        for (uint32_t i = 0; i < SHARDS; i++)
+            close(fd[i]);
+    } while (!are_free);
+    return port;
 }
 
 void sharer_server(struct server *s, const char *config, const char *menu)
@@ -45,7 +67,6 @@ void sharer_prepare(struct server *s, const char *third, const char *config, con
     char endpoints[400];
 
     server_prepare(s, config, menu);
-    s->shards = 1;
     snprintf(endpoints, sizeof endpoints, "\"%s\", \"shm://%s/shm\"%s%s", s->endpoint, s->folder,
              third ? ", " : "", third ? third : "");
     server_configure(s, endpoints, config);

@@ -15,7 +15,8 @@ struct sharer {
 void sharer_server(struct server *s, const char *config, const char *menu);
 /* Writes the files only; `third` is one more endpoint, or NULL. */
 void sharer_prepare(struct server *s, const char *third, const char *config, const char *menu);
-/* A tcp port of loopback that is free now. */
+/* A tcp port of loopback that is free now, as are the two behind it: a port for each of three
+ * shards. */
 uint16_t sharer_free_port(void);
 
 void sharer_open(struct sharer *c, const struct server *s);
