@@ -4,8 +4,9 @@
 #define TRIGD_SANDBOX_H
 #include <stdint.h>
 
-/* No new privileges; no sockets of the internet or of packets (seccomp).  Where the kernel has no
- * seccomp it says so once. */
+/* No new privileges; no sockets but Unix ones (and netlink, where a device with a driver is open by
+ * then), no io_uring, no calls of another architecture (seccomp).  Where the kernel has no seccomp
+ * it says so once. */
 int sandbox_enter(void);
 /* Private memory that is asked for beyond so many MiB is refused (RLIMIT_DATA); 0: no limit. */
 int sandbox_limit_memory(uint32_t mbytes);
