@@ -157,14 +157,19 @@ static const char *known_as(uint64_t key, const char *name, char text[STATS_NAME
     return text;
 }
 
+static uint32_t weight_of(const struct clients *c, const Trigd__V1__Hello *hello)
+{
+    return weights_of(c->config->clients.weights, hello->name);
+}
+
 uint32_t clients_shard_of(struct clients *c, const struct peer *peer, const Trigd__V1__Hello *hello)
 {
     /* threads of a program that share memory with the daemon often share a name as well */
     const bool is_any = peer->shm && !hello->key.len;
     char text[STATS_NAME];
 
-    return directory_place(c->directory,
-                           is_any ? NULL : known_as(key_of(hello), hello->name, text));
+    return directory_place(c->directory, is_any ? NULL : known_as(key_of(hello), hello->name, text),
+                           weight_of(c, hello));
 }
 
 uint32_t clients_shard(const struct clients *c)
@@ -339,7 +344,8 @@ void clients_drop(struct clients *c, uint32_t number, const char *why)
     client->stats = NULL;
     c->free[c->n_free++] = number;
     stats_sub(&c->stats->g.clients, 1);
-    directory_leave(c->directory, c->shard, known_as(client->key, client->name, text));
+    directory_leave(c->directory, c->shard, known_as(client->key, client->name, text),
+                    client->weight);
     if (why)
         log_info("ingress", "client gone", "client=\"%s\" why=\"%s\"", client->name, why);
 }
@@ -363,7 +369,7 @@ static void take_place(struct clients *c, struct client *client, const struct pe
                               .key = key_of(hello),
                               .is_visitor = hello->visitor,
                               .want = hello->want_credits,
-                              .weight = weights_of(c->config->clients.weights, hello->name),
+                              .weight = weight_of(c, hello),
                               .since_ns = now,
                               .heard_ns = now,
                               .stats = client->stats,
@@ -437,6 +443,7 @@ int clients_hello(struct clients *c, const struct peer *peer, const Trigd__V1__H
 {
     char text[STATS_NAME];
     const char *name = known_as(key_of(hello), hello->name, text);
+    const uint32_t weight = weight_of(c, hello);
     struct client *client;
     uint32_t number;
     int r;
@@ -447,9 +454,9 @@ int clients_hello(struct clients *c, const struct peer *peer, const Trigd__V1__H
         *ret_number = number;
         return 0;
     }
-    if (!c->n_free || !directory_enter(c->directory, c->shard, name)) {
+    if (!c->n_free || !directory_enter(c->directory, c->shard, name, weight)) {
         make_place(c);
-        if (!c->n_free || !directory_enter(c->directory, c->shard, name))
+        if (!c->n_free || !directory_enter(c->directory, c->shard, name, weight))
             return -EUSERS;
     }
     number = c->free[c->n_free - 1];
@@ -460,7 +467,7 @@ int clients_hello(struct clients *c, const struct peer *peer, const Trigd__V1__H
         if (client->stats)
             stats_client_put(c->stats, client->stats);
         client->stats = NULL;
-        directory_leave(c->directory, c->shard, name);
+        directory_leave(c->directory, c->shard, name, weight);
         return r;
     }
     c->n_free--;

@@ -30,9 +30,9 @@ struct handed { /* a connection */
     uint32_t n;
 };
 
-struct part { /* a shard */
-    uint32_t n_clients;
-    uint32_t n_expected;
+struct part {             /* a shard */
+    uint64_t load;        /* weights of its clients */
+    uint64_t expected;    /* and of those that were sent there */
     uint64_t expected_ns; /* since when */
     int wake_fd;
     struct handed handed[HANDED_MAX];
@@ -126,14 +126,14 @@ static uint32_t emptiest(struct directory *d, uint64_t now_ns)
         struct part *p = &d->part[i];
 
         if (now_ns > p->expected_ns + EXPECT_NS)
-            p->n_expected = 0;
-        if (p->n_clients + p->n_expected < d->part[best].n_clients + d->part[best].n_expected)
+            p->expected = 0;
+        if (p->load + p->expected < d->part[best].load + d->part[best].expected)
             best = i;
     }
     return best;
 }
 
-uint32_t directory_place(struct directory *d, const char *name)
+uint32_t directory_place(struct directory *d, const char *name, uint32_t weight)
 {
     const uint64_t now = clock_ns();
     const struct name *known;
@@ -142,13 +142,13 @@ uint32_t directory_place(struct directory *d, const char *name)
     pthread_mutex_lock(&d->lock);
     known = name ? find(d, name) : NULL;
     shard = known ? known->shard : emptiest(d, now);
-    d->part[shard].n_expected++;
+    d->part[shard].expected += weight;
     d->part[shard].expected_ns = now;
     pthread_mutex_unlock(&d->lock);
     return shard;
 }
 
-bool directory_enter(struct directory *d, uint32_t shard, const char *name)
+bool directory_enter(struct directory *d, uint32_t shard, const char *name, uint32_t weight)
 {
     struct part *p = &d->part[shard];
     bool fits;
@@ -158,14 +158,14 @@ bool directory_enter(struct directory *d, uint32_t shard, const char *name)
     if (fits) {
         remember(d, name, shard);
         d->n_clients++;
-        p->n_clients++;
-        p->n_expected -= p->n_expected > 0;
+        p->load += weight;
+        p->expected -= p->expected < weight ? p->expected : weight;
     }
     pthread_mutex_unlock(&d->lock);
     return fits;
 }
 
-void directory_leave(struct directory *d, uint32_t shard, const char *name)
+void directory_leave(struct directory *d, uint32_t shard, const char *name, uint32_t weight)
 {
     const struct name *known;
 
@@ -174,7 +174,7 @@ void directory_leave(struct directory *d, uint32_t shard, const char *name)
     if (!known || known->shard == shard) /* else it came back elsewhere by itself */
         remember(d, name, shard);
     d->n_clients--;
-    d->part[shard].n_clients--;
+    d->part[shard].load -= weight;
     pthread_mutex_unlock(&d->lock);
 }
 

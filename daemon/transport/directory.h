@@ -3,7 +3,8 @@
  *
  * Asked when clients come and go, never on the way of an RoI; has a lock, and may be called from
  * any thread.  A client that comes back under its name goes to the shard where it was; others go
- * where fewest clients are.  A connection of a co-located client goes there by its descriptor. */
+ * where the sum of weights is least, as shards share their credits by weight each by itself.  A
+ * connection of a co-located client goes there by its descriptor. */
 #ifndef TRIGD_DIRECTORY_H
 #define TRIGD_DIRECTORY_H
 #include <stdbool.h>
@@ -18,10 +19,10 @@ int directory_new(uint32_t n_shards, uint32_t most, struct directory **ret_direc
 void directory_free(struct directory *d);
 
 /* The shard for a client of that name (NULL: any); it is expected there. */
-uint32_t directory_place(struct directory *d, const char *name);
+uint32_t directory_place(struct directory *d, const char *name, uint32_t weight);
 /* A client came to a shard, or left it.  false: there are as many as are allowed. */
-bool directory_enter(struct directory *d, uint32_t shard, const char *name);
-void directory_leave(struct directory *d, uint32_t shard, const char *name);
+bool directory_enter(struct directory *d, uint32_t shard, const char *name, uint32_t weight);
+void directory_leave(struct directory *d, uint32_t shard, const char *name, uint32_t weight);
 bool directory_is_full(struct directory *d);
 
 /* `wake_fd` is an eventfd that wakes the shard when it is handed a connection. */

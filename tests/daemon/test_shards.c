@@ -26,19 +26,38 @@ static void clients_go_where_fewest_are(void **state)
 
     (void)state;
     assert_int_equal(directory_new(3, 4, &d), 0);
-    assert_int_equal(directory_place(d, "a"), 0);
-    assert_int_equal(directory_place(d, "b"), 1); /* the first is expected at 0 */
-    assert_int_equal(directory_place(d, NULL), 2);
-    assert_true(directory_enter(d, 0, "a"));
-    assert_true(directory_enter(d, 1, "b"));
-    assert_true(directory_enter(d, 1, "c"));
-    assert_int_equal(directory_place(d, "c"), 1); /* where it was, though others have fewer */
+    assert_int_equal(directory_place(d, "a", 1), 0);
+    assert_int_equal(directory_place(d, "b", 1), 1); /* the first is expected at 0 */
+    assert_int_equal(directory_place(d, NULL, 1), 2);
+    assert_true(directory_enter(d, 0, "a", 1));
+    assert_true(directory_enter(d, 1, "b", 1));
+    assert_true(directory_enter(d, 1, "c", 1));
+    assert_int_equal(directory_place(d, "c", 1), 1); /* where it was, though others have fewer */
     assert_false(directory_is_full(d));
-    assert_true(directory_enter(d, 2, "d"));
+    assert_true(directory_enter(d, 2, "d", 1));
     assert_true(directory_is_full(d));
-    assert_false(directory_enter(d, 0, "e"));
-    directory_leave(d, 1, "b");
-    assert_true(directory_enter(d, 0, "e"));
+    assert_false(directory_enter(d, 0, "e", 1));
+    directory_leave(d, 1, "b", 1);
+    assert_true(directory_enter(d, 0, "e", 1));
+    directory_free(d);
+}
+
+/* Shards share their credits by weight, each by itself: so weights are spread, and not heads. */
+static void weights_are_spread(void **state)
+{
+    struct directory *d;
+
+    (void)state;
+    assert_int_equal(directory_new(2, 16, &d), 0);
+    assert_int_equal(directory_place(d, "heavy", 4), 0);
+    assert_true(directory_enter(d, 0, "heavy", 4));
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_int_equal(directory_place(d, NULL, 1), 1);
+        assert_true(directory_enter(d, 1, "light", 1));
+    }
+    assert_int_equal(directory_place(d, NULL, 1), 0);
+    directory_leave(d, 0, "heavy", 4);
+    assert_int_equal(directory_place(d, NULL, 2), 0);
     directory_free(d);
 }
 
@@ -53,21 +72,21 @@ static void names_are_remembered(void **state)
     assert_int_equal(directory_new(3, 100000, &d), 0);
     for (uint32_t i = 0; i < 500; i++) {
         snprintf(name, sizeof name, "name %u", i);
-        assert_true(directory_enter(d, i % 3, name));
+        assert_true(directory_enter(d, i % 3, name, 1));
     }
     for (uint32_t i = 0; i < 500; i++) {
         snprintf(name, sizeof name, "name %u", i);
-        assert_int_equal(directory_place(d, name), i % 3);
+        assert_int_equal(directory_place(d, name, 1), i % 3);
     }
     for (uint32_t i = 0; i < 50000; i++) {
         snprintf(name, sizeof name, "other %u", i);
-        assert_true(directory_enter(d, 0, name));
+        assert_true(directory_enter(d, 0, name, 1));
     }
-    directory_leave(d, 2, "name 2"); /* it was there all the time */
-    assert_int_equal(directory_place(d, "name 2"), 2);
-    assert_true(directory_enter(d, 1, "name 2")); /* it came back elsewhere before it left */
-    directory_leave(d, 2, "name 2");
-    assert_int_equal(directory_place(d, "name 2"), 1);
+    directory_leave(d, 2, "name 2", 1); /* it was there all the time */
+    assert_int_equal(directory_place(d, "name 2", 1), 2);
+    assert_true(directory_enter(d, 1, "name 2", 1)); /* it came back elsewhere before it left */
+    directory_leave(d, 2, "name 2", 1);
+    assert_int_equal(directory_place(d, "name 2", 1), 1);
     directory_free(d);
 }
 
@@ -198,10 +217,12 @@ static void counters_are_summed(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(clients_go_where_fewest_are), cmocka_unit_test(names_are_remembered),
-        cmocka_unit_test(connections_are_handed_over), cmocka_unit_test(each_shard_has_its_part),
-        cmocka_unit_test(counters_are_summed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(clients_go_where_fewest_are),
+                                       cmocka_unit_test(weights_are_spread),
+                                       cmocka_unit_test(names_are_remembered),
+                                       cmocka_unit_test(connections_are_handed_over),
+                                       cmocka_unit_test(each_shard_has_its_part),
+                                       cmocka_unit_test(counters_are_summed)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
