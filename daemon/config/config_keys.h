@@ -281,7 +281,7 @@
       "fits")                                                                       \
     X(of, max_age_us, U32, "200", 0, 10000000,                                      \
       "a batch closes when its oldest RoI waited this long, us (with eager: "       \
-      "sooner)")                                                                    \
+      "sooner; while two batches wait before the lane: later)")                     \
     X(of, eager, BOOL, "1", 0, 1,                                                   \
       "close a batch as soon as a lane can begin it; with half of the slots "       \
       "taken, at the pace at which they come back")                                 \

@@ -1,81 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When batches close, with lanes that only keep their books. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#include "clock.h"
-#include "flow/batcher.h"
-
-#define LANES 2u
-#define SLOTS 3u
-#define US    NS_PER_US
-
-#define CAPACITY 16u
-
-struct fake {
-    struct engine_step step;
-    struct engine_entry entry[MENU_PRIORITIES][ENGINE_QUEUE(CAPACITY)];
-    uint32_t place[CAPACITY];
-    struct stats_step stats;
-    struct stats_lane lane_stats;
-    struct menu menu;
-    struct plugin plugin;
-    struct lane lane[LANES];
-    struct lane_cost cost[LANES]; /* each lane is a device of its own */
-    struct lane *lanes[LANES];
-};
-
-static struct fake *fake_new(bool eager)
-{
-    struct fake *f = aligned_alloc(_Alignof(struct fake), sizeof *f);
-    const struct arena_shape shape = {.slots = SLOTS, .max_rois = 4, .n_inputs = 1, .n_members = 1};
-
-    assert_non_null(f);
-    memset(f, 0, sizeof *f);
-    f->menu.steps[0] = (struct menu_step){.plugin = &f->plugin, .members = 1};
-    f->step.group = (struct group){.menu = &f->menu, .n_inputs = 1};
-    f->step.group.input[0].max_items = 1000;
-    for (uint32_t i = 0; i < LANES; i++) {
-        f->lane[i].s = (struct lane_setup){.n_shards = 1,
-                                           .group = &f->step.group,
-                                           .slots = SLOTS,
-                                           .max_rois = 4,
-                                           .guess_ns = &f->step.lane_ns,
-                                           .cost = &f->cost[i],
-                                           .stats = &f->lane_stats};
-        f->lane[i].is_up = true;
-        assert_int_equal(arena_file(&shape, &f->lane[i].fd), 0);
-        assert_int_equal(arena_map(&shape, f->lane[i].fd, &f->lane[i].arena), 0);
-        f->lanes[i] = &f->lane[i];
-        f->lane[i].sibling = &f->lanes[i]; /* the only shard's */
-    }
-    f->step.lane = f->lanes;
-    f->step.n_lanes = LANES;
-    f->step.n_slots = LANES * SLOTS;
-    f->step.capacity = CAPACITY;
-    f->step.place = f->place;
-    for (uint32_t c = 0; c < MENU_PRIORITIES; c++)
-        f->step.queue[c].entry = f->entry[c];
-    f->step.stats = &f->stats;
-    f->step.batching = (struct config_batching){.max_rois = 4, .max_age_us = 200, .eager = eager};
-    return f;
-}
-
-static void fake_free(struct fake *f)
-{
-    for (uint32_t i = 0; i < LANES; i++) {
-        arena_unmap(&f->lane[i].arena);
-        close(f->lane[i].fd);
-    }
-    free(f);
-}
+#include "fake_step.h"
 
 static void empty(struct fake *f)
 {
@@ -91,6 +16,12 @@ static void wait_since(struct fake *f, uint64_t since_ns, uint32_t n)
     empty(f);
     for (uint32_t i = 0; i < n; i++)
         batcher_put(&f->step, i, MENU_NORMAL, 10, since_ns);
+}
+
+/* Why the waiting batch may close then, for the lane that is chosen. */
+static stats_u64 *closes(struct fake *f, uint64_t now)
+{
+    return batcher_closes(&f->step, batcher_lane(&f->step, now), now);
 }
 
 /* Gives the waiting RoIs to the lane that is chosen. */
@@ -162,11 +93,10 @@ static void early_while_a_lane_is_free(void **state)
     assert_int_equal(lane_outstanding(&f->lane[1]), 1);
     wait_since(f, 1000 * US, 1);
     /* no thread has begun its batch yet */
-    assert_null(batcher_closes(&f->step, batcher_lane(&f->step, 1010 * US), 1010 * US));
+    assert_null(closes(f, 1010 * US));
     assert_true(batcher_due_ns(&f->step, 1010 * US) == 1200 * US);
     begin_all(f);
-    assert_ptr_equal(batcher_closes(&f->step, batcher_lane(&f->step, 1010 * US), 1010 * US),
-                     &f->stats.closed_eager);
+    assert_ptr_equal(closes(f, 1010 * US), &f->stats.closed_eager);
     fake_free(f);
 }
 
@@ -179,24 +109,21 @@ static void a_batch_grows_behind_others(void **state)
     (void)state;
     for (uint32_t i = 0; i < 2 * LANES; i++) {
         wait_since(f, 1000 * US, 1);
-        assert_ptr_equal(batcher_closes(&f->step, batcher_lane(&f->step, 1200 * US), 1200 * US),
-                         &f->stats.closed_age);
+        assert_ptr_equal(closes(f, 1200 * US), &f->stats.closed_age);
         close_batch(f, 1200 * US);
     }
     wait_since(f, 1000 * US, 3);
     assert_non_null(batcher_lane(&f->step, 1300 * US)); /* slots are free */
-    assert_null(batcher_closes(&f->step, batcher_lane(&f->step, 1300 * US), 1300 * US));
+    assert_null(closes(f, 1300 * US));
     assert_false(batcher_has_work(&f->step, 1300 * US));
     assert_true(batcher_due_ns(&f->step, 1300 * US) == UINT64_MAX);
     wait_since(f, 1000 * US, 4); /* it does not grow any more */
-    assert_ptr_equal(batcher_closes(&f->step, batcher_lane(&f->step, 1300 * US), 1300 * US),
-                     &f->stats.closed_full);
+    assert_ptr_equal(closes(f, 1300 * US), &f->stats.closed_full);
     wait_since(f, 1000 * US, 3);
     begin_all(f);
     assert_true(batcher_has_work(&f->step, 1300 * US));
     assert_true(batcher_due_ns(&f->step, 1300 * US) == 1200 * US);
-    assert_ptr_equal(batcher_closes(&f->step, batcher_lane(&f->step, 1300 * US), 1300 * US),
-                     &f->stats.closed_age);
+    assert_ptr_equal(closes(f, 1300 * US), &f->stats.closed_age);
     fake_free(f);
 }
 
@@ -467,91 +394,6 @@ static void nearly_equal_lanes_take_turns(void **state)
     fake_free(f);
 }
 
-static void an_roi_leaves_the_queue(void **state)
-{
-    struct fake *f = fake_new(false);
-
-    (void)state;
-    for (uint32_t i = 0; i < 4; i++)
-        batcher_put(&f->step, 10 + i, MENU_NORMAL, 20 + i, i);
-    assert_true(batcher_remove(&f->step, 12, 22));
-    assert_false(batcher_remove(&f->step, 12, 22));
-    assert_true(batcher_remove(&f->step, 10, 20));
-    assert_int_equal(f->step.n_waiting, 2);
-    assert_int_equal(f->step.n_items, 44);
-    assert_int_equal(batcher_next(&f->step)->roi, 11);
-    assert_true(batcher_remove(&f->step, 11, 21));
-    assert_int_equal(batcher_next(&f->step)->roi, 13);
-    assert_true(batcher_remove(&f->step, 13, 23));
-    assert_null(batcher_next(&f->step));
-    assert_int_equal(f->step.n_items, 0);
-    fake_free(f);
-}
-
-/* RoIs come and go behind one that stays: there is always room, and the order holds. */
-static void holes_are_cleared_away(void **state)
-{
-    struct fake *f = fake_new(false);
-
-    (void)state;
-    batcher_put(&f->step, 0, MENU_LOW, 10, 0);
-    batcher_put(&f->step, 1, MENU_LOW, 10, 0);
-    for (uint32_t i = 0; i < 100 * CAPACITY; i++) {
-        const uint32_t roi = 2 + i % (CAPACITY - 2);
-
-        batcher_put(&f->step, roi, MENU_LOW, 10, i);
-        if (i >= CAPACITY - 3) /* the pool is full: the one of which the record is next leaves */
-            assert_true(batcher_remove(&f->step, 2 + (i + 1) % (CAPACITY - 2), 10));
-    }
-    assert_int_equal(f->step.n_waiting, CAPACITY - 1);
-    assert_int_equal(batcher_next(&f->step)->roi, 0);
-    assert_true(batcher_remove(&f->step, 0, 10));
-    assert_int_equal(batcher_next(&f->step)->roi, 1);
-    assert_true(batcher_remove(&f->step, 1, 10));
-    for (uint32_t i = 100 * CAPACITY - (CAPACITY - 3); i < 100 * CAPACITY; i++) {
-        assert_int_equal(batcher_next(&f->step)->roi, 2 + i % (CAPACITY - 2));
-        assert_true(batcher_remove(&f->step, 2 + i % (CAPACITY - 2), 10));
-    }
-    assert_int_equal(f->step.n_waiting, 0);
-    fake_free(f);
-}
-
-static void expect_next(struct fake *f, uint32_t roi)
-{
-    assert_int_equal(batcher_next(&f->step)->roi, roi);
-    assert_true(batcher_remove(&f->step, roi, 10));
-}
-
-/* A priority is worth overtake_ms, so that what waits long enough is next. */
-static void higher_priorities_go_first(void **state)
-{
-    struct fake *f = fake_new(false);
-    const uint64_t ms = NS_PER_MS;
-
-    (void)state;
-    f->step.batching.overtake_ms = 10;
-    batcher_put(&f->step, 0, MENU_LOW, 10, 0);
-    batcher_put(&f->step, 1, MENU_NORMAL, 10, 5 * ms);
-    batcher_put(&f->step, 2, MENU_HIGH, 10, 14 * ms);
-    batcher_put(&f->step, 3, MENU_HIGH, 10, 16 * ms);
-    batcher_put(&f->step, 4, MENU_HIGH, 10, 19 * ms);
-    batcher_put(&f->step, 5, MENU_HIGH, 10, 21 * ms);
-    assert_true(batcher_due_ns(&f->step, 1 * ms) ==
-                200 * US); /* the oldest one, of whatever priority */
-    expect_next(f, 2);     /* came 9 ms after the normal one */
-    expect_next(f, 1);     /* 3 came 11 ms after it */
-    expect_next(f, 3);
-    expect_next(f, 4); /* 19 ms after the low one: two priorities */
-    expect_next(f, 0);
-    expect_next(f, 5);
-    f->step.batching.overtake_ms = 0;
-    batcher_put(&f->step, 0, MENU_LOW, 10, 0);
-    batcher_put(&f->step, 1, MENU_HIGH, 10, 1);
-    expect_next(f, 0); /* by arrival alone */
-    expect_next(f, 1);
-    fake_free(f);
-}
-
 /* An RoI is too late when no lane that is up can make its deadline. */
 static void too_late_for_every_lane(void **state)
 {
@@ -591,9 +433,6 @@ int main(void)
         cmocka_unit_test(one_lane_of_an_idle_device_stays_warm),
         cmocka_unit_test(equal_lanes_take_turns),
         cmocka_unit_test(nearly_equal_lanes_take_turns),
-        cmocka_unit_test(an_roi_leaves_the_queue),
-        cmocka_unit_test(holes_are_cleared_away),
-        cmocka_unit_test(higher_priorities_go_first),
         cmocka_unit_test(too_late_for_every_lane),
     };
 

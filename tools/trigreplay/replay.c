@@ -5,26 +5,25 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 #include <zmq.h>
 
 #include "clock.h"
 #include "decisions.h"
+#include "descriptors.h"
 #include "pace.h"
 #include "roifile.h"
 #include "shm.h"
 #include "stop.h"
 
-#define CONNECTIONS_MAX    1024u
-#define BATCH_MAX          256u
-#define SHOW_NS            200000000L       /* between two states of the progress bar */
-#define SPIN_NS            (50 * NS_PER_US) /* shorter waits are not slept */
-#define TICK_MS            5                /* longest sleep */
-#define FILES_A_CONNECTION 6u   /* descriptors that ZeroMQ opens for one, and to tell of its end */
-#define TAKE_MOST          256u /* RoIs that a thread takes on at a time */
-#define TAKE_PART          UINT64_C(8) /* but no more than a part of its share of what is left */
+#define CONNECTIONS_MAX 1024u
+#define BATCH_MAX       256u
+#define SHOW_NS         200000000L       /* between two states of the progress bar */
+#define SPIN_NS         (50 * NS_PER_US) /* shorter waits are not slept */
+#define TICK_MS         5                /* longest sleep */
+#define TAKE_MOST       256u             /* RoIs that a thread takes on at a time */
+#define TAKE_PART       UINT64_C(8)      /* but no more than a part of its share of what is left */
 
 struct worker { /* one thread and its connections; aligned as those are */
     _Alignas(128) const struct replay_options *o;
@@ -501,26 +500,6 @@ static int prepare(const struct replay_options *o, const struct input *in, void 
     return 0;
 }
 
-/* ZeroMQ ends the program when it runs out of descriptors, so that is asked before. */
-static int raise_file_limit(uint32_t connections)
-{
-    struct rlimit limit;
-    rlim_t want = FILES_A_CONNECTION * connections + 64;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-        return -errno;
-    if (limit.rlim_cur >= want)
-        return 0;
-    if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < want) {
-        fprintf(stderr,
-                "trigreplay: %u connections want %llu open files; the limit is %llu (ulimit -n)\n",
-                connections, (unsigned long long)want, (unsigned long long)limit.rlim_max);
-        return -EMFILE;
-    }
-    limit.rlim_cur = want;
-    return setrlimit(RLIMIT_NOFILE, &limit) < 0 ? -errno : 0;
-}
-
 /* An array of zeroes at lines of the cache. */
 static void *lines_new(size_t align, size_t n, size_t size)
 {
@@ -559,7 +538,7 @@ int replay_run(const struct replay_options *options, struct replay_result *ret_r
     /* each is watched, and may reach nodes */
     zmq_ctx_set(context, ZMQ_MAX_SOCKETS, 4 * (int)CONNECTIONS_MAX + 64);
     zmq_ctx_set(context, ZMQ_IO_THREADS, (int)o.threads);
-    r = raise_file_limit(o.connections);
+    r = descriptors_raise(o.connections);
     if (r == 0)
         r = open_input(&o, &in);
     if (r == 0 && !o.rois)
