@@ -23,6 +23,7 @@
 #include "monitor/commands.h"
 #include "monitor/gpu_reader.h"
 #include "plugin/inspector.h"
+#include "plugin/trusted.h"
 #include "runmenu.h"
 
 struct options {
@@ -101,6 +102,39 @@ static int take_files(struct config *c, const struct options *o)
     return 0;
 }
 
+/* The devices of this host, as the daemon has them. */
+static int open_devices(const struct config *c, struct opening *opening,
+                        struct devices **ret_devices)
+{
+    const struct trg_host host = {.size = sizeof host, .cache_dir = c->cache_dir};
+    struct worker_base base = {.is_process = true, .config = c, .host = &host, .opening = opening};
+    int r = c->security.allow_writable_plugins ? 0 : trusted_backends(c->backend_path);
+
+    return r < 0 ? r : devices_open(&base, ret_devices);
+}
+
+/* Whether the daemon would start with that many lanes here.  Devices are looked at, which takes
+ * their drivers, only if that matters. */
+static int check_lanes(const struct config *c, const struct menu *menu)
+{
+    const uint32_t cores = affinity_host_cores();
+    struct devices *devices = NULL;
+    struct opening opening;
+    int r;
+
+    if (engine_count_lanes(c, menu, cores, NULL) <= ENGINE_LANES_MAX)
+        return 0;
+    r = opening_init(&opening);
+    if (r < 0)
+        return r;
+    r = open_devices(c, &opening, &devices);
+    if (r == 0)
+        r = engine_check_lanes(c, menu, cores, devices);
+    devices_close(devices);
+    opening_fini(&opening);
+    return r;
+}
+
 static int check_menu(const struct config *c)
 {
     struct plugin_host *host;
@@ -125,6 +159,8 @@ static int check_menu(const struct config *c)
             r = runmenu_check_prescales(c->prescales, menu);
         if (r == 0)
             r = guests_check(c, host);
+        if (r == 0)
+            r = check_lanes(c, menu);
         if (r < 0)
             menu_free(menu);
     }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,14 +90,45 @@ struct stats_step *stats_step_get(struct stats *s, const char *name, const char 
     return e;
 }
 
+/* All that were used, and one more. */
+static uint32_t lanes_to_search(const struct stats *s)
+{
+    return s->n_lanes < STATS_LANES_MAX ? s->n_lanes + 1 : STATS_LANES_MAX;
+}
+
+static void fill_lane(struct stats_lane *e, const char *name, const char *device, uint32_t slots)
+{
+    if (!atomic_load(&e->used))
+        memset(e, 0, sizeof *e); /* of a lane that is gone */
+    e->slots = slots;
+    e->users++;
+    snprintf(e->device, sizeof e->device, "%s", device);
+    set_name(e->name, name);
+    atomic_store(&e->used, true);
+}
+
 struct stats_lane *stats_lane_get(struct stats *s, const char *name, const char *device,
                                   uint32_t slots)
 {
     struct stats_lane *e;
 
-    TAKE(s->lane, STATS_LANES_MAX, name, e,
-         (e->slots = slots, strncpy(e->device, device, sizeof e->device - 1)));
+    stats_lock();
+    FIND(s->lane, lanes_to_search(s), name, e);
+    if (e) {
+        fill_lane(e, name, device, slots);
+        if (e >= s->lane + s->n_lanes)
+            atomic_store(&s->n_lanes, (uint32_t)(e - s->lane) + 1);
+    }
+    stats_unlock();
     return e;
+}
+
+void stats_lane_put(struct stats_lane *l)
+{
+    stats_lock();
+    if (!--l->users)
+        atomic_store(&l->used, false);
+    stats_unlock();
 }
 
 struct stats_worker *stats_worker_get(struct stats *s, const char *name)

@@ -3,9 +3,9 @@
  *
  * Every shard has its own, so that every counter has one writing thread; it is read without a lock,
  * and readers look at the sums (stats_sum).  Entries (chains, steps, lanes, clients) are found by
- * name and kept over a reload, so counts go on.  The tables below
- * give name and meaning of every counter once: `show info`, `show stat`, JSON, CSV and the
- * Prometheus page all walk them.
+ * name and kept over a reload, so counts go on; those of lanes are free again when no menu
+ * generation has the lane.  The tables below give name and meaning of every counter once:
+ * `show info`, `show stat`, JSON, CSV and the Prometheus page all walk them.
  */
 #ifndef TRIGD_STATS_H
 #define TRIGD_STATS_H
@@ -19,7 +19,7 @@
 
 #define STATS_CHAINS_MAX  1024
 #define STATS_STEPS_MAX   64
-#define STATS_LANES_MAX   1024
+#define STATS_LANES_MAX   6144 /* of two menu generations; memory comes with the first use */
 #define STATS_WORKERS_MAX 256
 #define STATS_CLIENTS_MAX 1024
 #define STATS_STREAMS_MAX 64
@@ -194,6 +194,7 @@ struct stats_lane { /* name: STEP@BACKEND:INDEX/NUMBER */
     char device[128];
     _Atomic bool used;
     uint32_t slots;
+    uint32_t users; /* menu generations that have the lane; under stats_lock */
     STATS_LANE(STATS_FIELD) struct latency latency;
 };
 struct stats_worker { /* name: BACKEND:INDEX/GENERATION */
@@ -232,6 +233,7 @@ struct stats {
     struct latency stage[STATS_STAGE_COUNT];
     struct stats_chain chain[STATS_CHAINS_MAX];
     struct stats_step step[STATS_STEPS_MAX];
+    _Atomic uint32_t n_lanes; /* no entry from here on was ever used */
     struct stats_lane lane[STATS_LANES_MAX];
     struct stats_worker worker[STATS_WORKERS_MAX];
     struct stats_stream stream[STATS_STREAMS_MAX];
@@ -278,6 +280,8 @@ struct stats_chain *stats_chain_get(struct stats *s, const char *name);
 struct stats_step *stats_step_get(struct stats *s, const char *name, const char *plugin);
 struct stats_lane *stats_lane_get(struct stats *s, const char *name, const char *device,
                                   uint32_t slots);
+/* Ends what stats_lane_get began.  The last one frees the entry: its counts end with the lane. */
+void stats_lane_put(struct stats_lane *l);
 struct stats_worker *stats_worker_get(struct stats *s, const char *name);
 struct stats_stream *stats_stream_get(struct stats *s, const char *name);
 struct stats_guest *stats_guest_get(struct stats *s, const char *name);

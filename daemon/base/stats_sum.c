@@ -108,6 +108,8 @@ static void add_client(struct stats_client *to, const struct stats_client *from)
 
 static void add_shard(struct stats *to, const struct stats *from, uint32_t *n_clients)
 {
+    const uint32_t n_lanes = from->n_lanes;
+
     if (!to->started_ns || from->started_ns < to->started_ns)
         to->started_ns = from->started_ns;
     add_global(&to->g, &from->g);
@@ -115,7 +117,9 @@ static void add_shard(struct stats *to, const struct stats *from, uint32_t *n_cl
         add_latency(&to->stage[i], &from->stage[i]);
     ADD_ALL(chain, STATS_CHAINS_MAX, add_chain)
     ADD_ALL(step, STATS_STEPS_MAX, add_step)
-    ADD_ALL(lane, STATS_LANES_MAX, add_lane)
+    ADD_ALL(lane, n_lanes, add_lane)
+    if (n_lanes > to->n_lanes)
+        atomic_store(&to->n_lanes, n_lanes);
     ADD_ALL(worker, STATS_WORKERS_MAX, add_worker)
     ADD_ALL(stream, STATS_STREAMS_MAX, add_stream)
     ADD_ALL(guest, STATS_GUESTS_MAX, add_guest)

@@ -178,6 +178,24 @@ uint32_t affinity_shards(const struct affinity *a, const struct config *c)
     return n ? n : 1;
 }
 
+uint32_t affinity_cores(const struct affinity *a)
+{
+    const int n = hwloc_bitmap_weight(a->allowed);
+
+    return n > 0 ? (uint32_t)n : 1;
+}
+
+uint32_t affinity_host_cores(void)
+{
+    struct affinity *a = calloc(1, sizeof *a);
+    uint32_t n = 1;
+
+    if (a && read_machine(a) == 0)
+        n = affinity_cores(a);
+    affinity_close(a);
+    return n;
+}
+
 uint64_t affinity_spin_ns(const struct affinity *a, const struct config *c)
 {
     return hwloc_bitmap_weight(a->allowed) < AUTO_CORES ? 0 : c->threads.spin_us * NS_PER_US;

@@ -21,6 +21,10 @@ void affinity_close(struct affinity *a); /* NULL is fine */
  * other work. */
 uint64_t affinity_spin_ns(const struct affinity *a, const struct config *c);
 
+/* Cores that the process may use, of a made-up machine (HWLOC_SYNTHETIC) all. */
+uint32_t affinity_cores(const struct affinity *a);
+/* The same without a configuration. */
+uint32_t affinity_host_cores(void);
 /* The number of shards of a daemon: threads.shards, else one for each core of threads.io,
  * else one for each SHARD_CORES cores. */
 uint32_t affinity_shards(const struct affinity *a, const struct config *c);

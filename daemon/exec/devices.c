@@ -9,8 +9,6 @@
 #include "exec/worker_process.h"
 #include "log.h"
 
-#define DEVICES_MAX 64u
-
 struct devices {
     struct backends *backends; /* of threads; NULL: the lists below */
     uint32_t n;

@@ -7,6 +7,8 @@
 #define TRIGD_DEVICES_H
 #include "exec/worker.h"
 
+#define DEVICES_MAX 64u /* of a backend */
+
 struct devices;
 int devices_open(const struct worker_base *base, struct devices **ret_devices);
 void devices_close(struct devices *d); /* NULL is fine */

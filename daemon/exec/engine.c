@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "clock.h"
 #include "log.h"
 
+#define OTHER_FILES   2048u         /* of clients, streams and workers */
 #define PRODUCT_BYTES (64ull << 20) /* of one slot, unless one RoI needs more */
 
 /* ---------------------------------------------------------------- inputs of a group */
@@ -232,6 +234,23 @@ static int make_engine(const struct engine_setup *setup, struct generation *g, u
     return r;
 }
 
+/* Each lane has a file of its own in each shard, those of the generation before are still there;
+ * the limit of a login shell is 1,024. */
+static void allow_files(const struct engine_setup *setup, const struct menu *menu)
+{
+    const uint32_t lanes = engine_count_lanes(setup->base.config, menu,
+                                              affinity_cores(setup->affinity), setup->devices);
+    const rlim_t wanted = OTHER_FILES + 2 * (rlim_t)lanes * setup->base.n_shards;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    if (setrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < wanted)
+        log_warn("engine", "the limit of open files is low", "limit=%llu wanted=%llu",
+                 (unsigned long long)limit.rlim_cur, (unsigned long long)wanted);
+}
+
 static int open_all(const struct engine_setup *setup, struct generation *g)
 {
     int r = menu_load(setup->base.config->menu, setup->plugins, &g->menu);
@@ -244,6 +263,11 @@ static int open_all(const struct engine_setup *setup, struct generation *g)
         r = engine_check_steps(setup->base.config, g->menu);
     if (r == 0)
         r = engine_bind_streams(setup->base.config, g->menu);
+    if (r == 0)
+        r = engine_check_lanes(setup->base.config, g->menu, affinity_cores(setup->affinity),
+                               setup->devices);
+    if (r == 0)
+        allow_files(setup, g->menu);
     for (uint32_t i = 0; r == 0 && i < setup->base.n_shards; i++)
         r = make_engine(setup, g, i);
     for (uint32_t i = 0; r == 0 && i < g->menu->n_steps; i++)
@@ -257,13 +281,21 @@ static int open_all(const struct engine_setup *setup, struct generation *g)
     return r;
 }
 
+static void close_lane(struct lane *l)
+{
+    struct stats_lane *stats = l->s.stats;
+
+    lane_close(l);
+    stats_lane_put(stats);
+}
+
 static void close_engine(struct engine *e)
 {
     for (uint32_t i = 0; i < MENU_STEPS_MAX; i++) {
         for (uint32_t k = 0; k < e->step[i].n_lanes; k++)
-            lane_close(e->step[i].lane[k]);
+            close_lane(e->step[i].lane[k]);
         for (uint32_t k = 0; k < e->step[i].n_retries; k++)
-            lane_close(e->step[i].retry[k]);
+            close_lane(e->step[i].retry[k]);
         free(e->step[i].lane);
         for (uint32_t c = 0; c < MENU_PRIORITIES; c++)
             free(e->step[i].queue[c].entry);

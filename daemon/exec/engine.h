@@ -23,7 +23,8 @@
 #include "menu/change_book.h"
 
 #define ENGINE_WORKERS_MAX 64
-#define ENGINE_RETRIES     2u /* on two devices, so that one may be lost */
+#define ENGINE_RETRIES     2u                     /* on two devices, so that one may be lost */
+#define ENGINE_LANES_MAX   (STATS_LANES_MAX / 2u) /* a reload has its own beside those before */
 
 struct engine_entry { /* an RoI waiting in a batcher */
     uint32_t roi;     /* POOL_NONE: it has left */
@@ -105,6 +106,13 @@ int engine_check_steps(const struct config *config, const struct menu *menu);
 /* Notes in the menu which of its streams have files; logs streams of the config that it has not.  0
  * or -EINVAL. */
 int engine_bind_streams(const struct config *config, struct menu *menu);
+/* Lanes that the config makes for the steps of a menu, with retry lanes.  Devices that are named
+ * and not there count; where `devices` is NULL, `all` counts the most that there may be. */
+uint32_t engine_count_lanes(const struct config *config, const struct menu *menu, uint32_t cores,
+                            const struct devices *devices);
+/* Whether they are no more than there may be; logs it if not.  0 or -EINVAL. */
+int engine_check_lanes(const struct config *config, const struct menu *menu, uint32_t cores,
+                       const struct devices *devices);
 /* Loads the menu file of the config and opens its lanes, for all shards. Logs problems. */
 int generation_open(const struct engine_setup *setup, uint32_t number,
                     struct generation **ret_generation);

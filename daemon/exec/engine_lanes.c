@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* engine_lanes.c - which devices serve a step, and the lanes on them. */
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,13 +27,81 @@ static bool may_use(const struct config *c, const struct menu *m, uint32_t step,
     return false;
 }
 
-static uint32_t cores(void)
-{
-    cpu_set_t set;
+/* ---------------------------------------------------------------- counting */
 
-    if (sched_getaffinity(0, sizeof set, &set) < 0)
-        return 1;
-    return (uint32_t)CPU_COUNT(&set);
+static uint32_t devices_of(const struct config_device *d, const struct devices *devices)
+{
+    uint32_t n = 1;
+
+    if (d->all)
+        n = devices ? devices_count(devices, d->backend) : DEVICES_MAX;
+    return n ? n : 1;
+}
+
+static uint32_t lanes_of(const struct config_device *d, uint32_t cores)
+{
+    return d->lanes ? d->lanes : cores;
+}
+
+struct lane_count {
+    uint32_t all;
+    uint32_t most, step; /* the largest part: of a step */
+    const struct config_device *device;
+};
+
+static void count_step(const struct config *c, const struct menu *m, uint32_t step, uint32_t cores,
+                       const struct devices *devices, struct lane_count *count)
+{
+    uint32_t retries = 0;
+    bool has_cpu = false;
+
+    for (uint32_t i = 0; i < c->n_devices; i++) {
+        const struct config_device *d = &c->devices[i];
+        const uint32_t n = devices_of(d, devices), lanes = n * lanes_of(d, cores);
+
+        if (!may_use(c, m, step, d->backend))
+            continue;
+        count->all += lanes;
+        retries += n;
+        has_cpu |= !strcmp(d->backend, "cpu");
+        if (lanes > count->most) {
+            count->most = lanes;
+            count->step = step;
+            count->device = d;
+        }
+    }
+    count->all += has_cpu ? 1 : retries < ENGINE_RETRIES ? retries : ENGINE_RETRIES;
+}
+
+static struct lane_count count_lanes(const struct config *c, const struct menu *m, uint32_t cores,
+                                     const struct devices *devices)
+{
+    struct lane_count count = {0};
+
+    for (uint32_t i = 0; i < m->n_steps; i++)
+        if (m->steps[i].head == i)
+            count_step(c, m, i, cores, devices, &count);
+    return count;
+}
+
+uint32_t engine_count_lanes(const struct config *config, const struct menu *menu, uint32_t cores,
+                            const struct devices *devices)
+{
+    return count_lanes(config, menu, cores, devices).all;
+}
+
+int engine_check_lanes(const struct config *config, const struct menu *menu, uint32_t cores,
+                       const struct devices *devices)
+{
+    const struct lane_count count = count_lanes(config, menu, cores, devices);
+
+    if (count.all <= ENGINE_LANES_MAX)
+        return 0;
+    log_error("config", "devices[] makes too many lanes for the steps of the menu",
+              "menu=\"%s\" lanes=%u allowed=%u most=\"%u of step %s on %s\"", config->menu,
+              count.all, ENGINE_LANES_MAX, count.most, menu->steps[count.step].name,
+              count.device->backend);
+    return -EINVAL;
 }
 
 /* ---------------------------------------------------------------- workers */
@@ -150,15 +217,20 @@ static int make_part(const struct engine_setup *setup, struct engine *e, uint32_
                             .guess_ns = &s->lane_ns,
                             .cost = &s->cost[place_of(e->of, at->worker)]};
     char name[STATS_NAME];
+    int r;
 
     snprintf(name, sizeof name, "%.40s@%s:%u/%s", e->menu->steps[number].name, info->backend,
              info->index, at->suffix);
     ls.stats = stats_lane_get(shard->stats, name, info->name, at->slots);
     if (!ls.stats) {
-        log_error("engine", "too many lanes", "most=%u", STATS_LANES_MAX);
-        return -EINVAL;
+        log_error("engine", "generations before still have too many lanes: reload again later",
+                  "most=%u", STATS_LANES_MAX);
+        return -EAGAIN;
     }
-    return lane_open(&ls, ret_lane);
+    r = lane_open(&ls, ret_lane);
+    if (r < 0)
+        stats_lane_put(ls.stats);
+    return r;
 }
 
 /* Makes a lane for each shard and opens their runner.  Lanes whose runner does not open are there,
@@ -230,7 +302,7 @@ static int say_missing(const struct config_device *d, uint32_t index, const char
 static int open_on_device(const struct engine_setup *setup, struct generation *g, uint32_t number,
                           const struct config_device *d, uint32_t index)
 {
-    const uint32_t n = d->lanes ? d->lanes : cores();
+    const uint32_t n = lanes_of(d, affinity_cores(setup->affinity));
     const bool is_cpu = !strcmp(d->backend, "cpu");
     struct whose whose = {.backend = d->backend, .index = index};
     char suffix[16];

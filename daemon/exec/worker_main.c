@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "base/child.h"
 #include "base/sandbox.h"
 #include "exec/doorbell.h"
@@ -43,8 +44,8 @@ struct worker_side {
         struct worker_regions *regions;
     } shard[SHARDS_MAX];
     struct pieces_budget budget;
-    uint32_t n_lanes;
-    struct worker_side_lane *lane[WORKER_LANES_MAX];
+    uint32_t n_lanes, room_lanes;
+    struct worker_side_lane **lane;
     struct worker_guest *guest; /* NULL: none was here */
     _Atomic uint32_t batches;   /* that the lanes work on */
 };
@@ -212,10 +213,8 @@ static int add_lane(struct worker_side *w, const struct worker_lane_message *m, 
     struct worker_side_lane *lane;
     int r = 0;
 
-    if (w->n_lanes == WORKER_LANES_MAX) {
-        log_error("worker", "too many lanes in one process", "most=%u", WORKER_LANES_MAX);
-        return -ENOSPC;
-    }
+    if (array_grow(&w->lane, w->n_lanes, &w->room_lanes, sizeof(struct worker_side_lane *)) < 0)
+        return -ENOMEM;
     lane = calloc(1, sizeof *lane);
     if (!lane)
         return -ENOMEM;
@@ -374,6 +373,7 @@ static void close_all(struct worker_side *w)
     worker_guest_close(w->guest);
     for (uint32_t i = 0; i < w->n_lanes; i++)
         free_lane(w->lane[i]);
+    free(w->lane);
     for (uint32_t i = 0; i < SHARDS_MAX; i++)
         worker_regions_free(w->shard[i].regions);
     backends_close(w->backends);

@@ -19,7 +19,6 @@
 #define WORKER_PARAMS    4096u /* bytes of a plugin's config struct, as plugin_host allows */
 #define WORKER_FDS_MAX   ((size_t)3 * SHARDS_MAX + 1) /* of a setup */
 #define WORKER_LANE_NAME 64u
-#define WORKER_LANES_MAX 512u
 _Static_assert(SHARDS_MAX + ARENA_MEMBERS_MAX <= WORKER_FDS_MAX, "a lane's descriptors fit");
 _Static_assert(WORKER_FDS_MAX <= FDMESSAGE_FDS_MAX, "a setup's descriptors fit");
 

@@ -81,7 +81,7 @@ static void globals(const struct stats *s, FILE *out)
 
 #define OF_CHAIN(name, kind, help)  EACH(chain, STATS_CHAINS_MAX, "chain", name, kind, help)
 #define OF_STEP(name, kind, help)   EACH(step, STATS_STEPS_MAX, "step", name, kind, help)
-#define OF_LANE(name, kind, help)   EACH(lane, STATS_LANES_MAX, "lane", name, kind, help)
+#define OF_LANE(name, kind, help)   EACH(lane, s->n_lanes, "lane", name, kind, help)
 #define OF_STREAM(name, kind, help) EACH(stream, STATS_STREAMS_MAX, "stream", name, kind, help)
 #define OF_WORKER(name, kind, help) EACH(worker, STATS_WORKERS_MAX, "worker", name, kind, help)
 #define OF_GUEST(name, kind, help)  EACH(guest, STATS_GUESTS_MAX, "guest", name, kind, help)
@@ -174,7 +174,7 @@ static void latencies(const struct stats *s, FILE *out)
     STATS_STAGES(STAGE)
 #undef STAGE
     head("trigd_lane_seconds", "histogram", "batches of a lane, from stage to collect", out);
-    for (uint32_t i = 0; i < STATS_LANES_MAX; i++)
+    for (uint32_t i = 0; i < s->n_lanes; i++)
         if (atomic_load(&s->lane[i].used))
             histogram("trigd_lane_seconds", "lane", s->lane[i].name, &s->lane[i].latency, out);
 }

@@ -81,7 +81,7 @@ void show_lanes(const struct control_view *v, struct table *t)
     table_column(t, "slots", true);
     STATS_LANE(COLUMN)
     stats_lock(); /* names stand still */
-    for (uint32_t i = 0; i < STATS_LANES_MAX; i++) {
+    for (uint32_t i = 0; i < v->stats->n_lanes; i++) {
         const struct stats_lane *e = &v->stats->lane[i];
 
         if (!atomic_load(&e->used))
@@ -196,7 +196,7 @@ void show_latency(const struct control_view *v, struct table *t)
     STATS_STAGES(ROW)
 #undef ROW
     stats_lock();
-    for (uint32_t i = 0; i < STATS_LANES_MAX; i++)
+    for (uint32_t i = 0; i < v->stats->n_lanes; i++)
         if (atomic_load(&v->stats->lane[i].used))
             latency_row(t, v->stats->lane[i].name, &v->stats->lane[i].latency);
     stats_unlock();

@@ -269,6 +269,12 @@ static int read_entry(struct windows *w, enum windows_kind kind, uint32_t shard,
     return windows_has_latency(kind) ? read_latency(w, slot, l) : 0;
 }
 
+/* Of a kind in a shard; of lanes, for which there is much room, those that were used. */
+static uint32_t entries(const struct windows *w, enum windows_kind kind, uint32_t shard)
+{
+    return kind == WINDOWS_OF_LANE ? w->set->of[shard]->n_lanes : windows_of[kind].n;
+}
+
 int windows_read(struct windows *w, uint64_t now_ns)
 {
     int r = 0;
@@ -278,7 +284,7 @@ int windows_read(struct windows *w, uint64_t now_ns)
     stats_lock(); /* names stand still */
     for (uint32_t kind = 0; kind < WINDOWS_KINDS; kind++)
         for (uint32_t shard = 0; shard < w->set->n; shard++)
-            for (uint32_t i = 0; r == 0 && i < windows_of[kind].n; i++)
+            for (uint32_t i = 0; r == 0 && i < entries(w, (enum windows_kind)kind, shard); i++)
                 r = read_entry(w, (enum windows_kind)kind, shard, i);
     stats_unlock();
     w->seconds[w->n % WINDOWS_SECONDS] =

@@ -122,6 +122,34 @@ static void test_spin(void **state)
     affinity_close(a);
 }
 
+/* `lanes: 0` counts them: of a made-up machine, or those that the process may use. */
+static void test_cores(void **state)
+{
+    struct config c = config_of(pin_none, nothing, nothing);
+    cpu_set_t before, one;
+    struct affinity *a;
+
+    (void)state;
+    make_up("node:8 core:32 pu:1");
+    assert_int_equal(affinity_open(&c, &a), 0);
+    assert_int_equal(affinity_cores(a), 256);
+    assert_int_equal(affinity_host_cores(), 256);
+    affinity_close(a);
+    back_to_real(NULL);
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    assert_int_equal(affinity_host_cores(), CPU_COUNT(&before));
+    CPU_ZERO(&one);
+    for (size_t i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
+        if (CPU_ISSET(i, &before))
+            CPU_SET(i, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    assert_int_equal(affinity_host_cores(), 1);
+    assert_int_equal(affinity_open(&c, &a), 0);
+    assert_int_equal(affinity_cores(a), 1);
+    affinity_close(a);
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
 static void test_lists(void **state)
 {
     const int cores[] = {3, 5, 6, 3};
@@ -211,6 +239,7 @@ int main(void)
         cmocka_unit_test_teardown(test_nodes, back_to_real),
         cmocka_unit_test_teardown(test_plan_with_zmq_threads, back_to_real),
         cmocka_unit_test_teardown(test_spin, back_to_real),
+        cmocka_unit_test_teardown(test_cores, back_to_real),
         cmocka_unit_test_teardown(test_lists, back_to_real),
         cmocka_unit_test_teardown(test_not_pinned, back_to_real),
         cmocka_unit_test_teardown(test_wrong_lists, back_to_real),

@@ -215,6 +215,31 @@ static void counters_are_summed(void **state)
     stats_free(sum);
 }
 
+/* The place of a lane is free when all generations that have it are gone; until then its counts go
+ * on.  A lane that takes the place begins with none. */
+static void lanes_that_are_gone_make_room(void **state)
+{
+    struct stats *s = make_stats(5); /* two generations have its lane */
+    struct stats_lane *l = &s->lane[0];
+    char name[STATS_NAME];
+
+    (void)state;
+    for (uint32_t i = 1; i < STATS_LANES_MAX; i++) {
+        snprintf(name, sizeof name, "lane %u", i);
+        assert_ptr_equal(stats_lane_get(s, name, "device", 1), &s->lane[i]);
+    }
+    assert_null(stats_lane_get(s, "one more", "device", 1));
+    stats_lane_put(l);
+    assert_null(stats_lane_get(s, "one more", "device", 1));
+    assert_int_equal(stats_get(&l->rois), 5);
+    stats_lane_put(l);
+    assert_false(atomic_load(&l->used));
+    assert_ptr_equal(stats_lane_get(s, "one more", "device", 1), l);
+    assert_int_equal(stats_get(&l->rois), 0);
+    assert_int_equal(stats_get(&l->latency.count), 0);
+    stats_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(clients_go_where_fewest_are),
@@ -222,7 +247,8 @@ int main(void)
                                        cmocka_unit_test(names_are_remembered),
                                        cmocka_unit_test(connections_are_handed_over),
                                        cmocka_unit_test(each_shard_has_its_part),
-                                       cmocka_unit_test(counters_are_summed)};
+                                       cmocka_unit_test(counters_are_summed),
+                                       cmocka_unit_test(lanes_that_are_gone_make_room)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
 
 #include "workers.h"
 
@@ -76,6 +78,198 @@ static void many_nodes(void **state)
     }
     workers_wait(&s, "cpu:0@7/1", "restarts", 1);
     assert_int_equal(workers_number(&s, "cpu:0/1", "deaths"), 0);
+    link_end_well(&s, &l);
+}
+
+/* ---------------------------------------------------------------- a lane for each core */
+
+static void read_file(const char *path, char *ret_text, size_t bytes)
+{
+    char file[512];
+    size_t n;
+    FILE *f;
+
+    snprintf(file, sizeof file, "%s/%s", getenv("TRIGD_SOURCE"), path);
+    f = fopen(file, "r");
+    assert_non_null(f);
+    n = fread(ret_text, 1, bytes - 1, f);
+    assert_true(n > 0 && n < bytes - 1);
+    ret_text[n] = '\0';
+    assert_int_equal(fclose(f), 0);
+}
+
+/* The configuration and menu of `make demo`, with the test's endpoints and sockets. */
+static void prepare_demo(struct server *s)
+{
+    char config[4096], menu[4096], *from, *to;
+
+    read_file("configs/demo.yaml", config, sizeof config);
+    read_file("configs/menus/demo.yaml", menu, sizeof menu);
+    from = strstr(config, "devices:");
+    to = strstr(config, "control:");
+    assert_true(from && to > from);
+    *to = '\0';
+    server_prepare(s, from, menu);
+}
+
+/* Batches of 20 RoIs, each of which is decided. */
+static void decide_some(struct link *l)
+{
+    for (uint64_t token = 0; token < 400; token += 20) {
+        struct roi_spec specs[20];
+        uint8_t result[20];
+
+        for (uint32_t i = 0; i < 20; i++)
+            specs[i] = (struct roi_spec){
+                .token = token + i, .roi_id = i + 1, .l1_bits = i % 8, .n = 50 + i};
+        link_send_rois(l, specs, 20);
+        link_collect(l, token, 20, result);
+        for (uint32_t i = 0; i < 20; i++)
+            assert_true((result[i] & NOT_LATE) <= 1); /* accepted or rejected, and none failed */
+    }
+}
+
+/* The demo has a lane for each core and step: on a laptop a few, on a host with 256 cores 512. */
+static void demo_on(const char *machine, uint32_t cores)
+{
+    struct server s;
+    struct link l;
+    char lane[64], *lanes;
+
+    assert_int_equal(setenv("HWLOC_SYNTHETIC", machine, 1), 0);
+    prepare_demo(&s);
+    server_spawn(&s);
+    assert_int_equal(unsetenv("HWLOC_SYNTHETIC"), 0);
+    link_open(&l, &s);
+    link_hello(&l, "demo", 0);
+    decide_some(&l);
+    lanes = server_ask(&s, "show lanes json");
+    snprintf(lane, sizeof lane, "\"ztriplets@cpu:0/%u\"", cores - 1);
+    assert_non_null(strstr(lanes, lane));
+    snprintf(lane, sizeof lane, "\"ztriplets@cpu:0/%u\"", cores);
+    assert_null(strstr(lanes, lane));
+    free(lanes);
+    assert_int_equal(server_counter(&s, "received"), 400);
+    assert_int_equal(server_counter(&s, "failed"), 0);
+    link_end_well(&s, &l);
+}
+
+static void a_demo_on_129_cores(void **state)
+{
+    (void)state;
+    demo_on("node:1 core:129 pu:1", 129);
+}
+
+static void a_demo_on_256_cores(void **state)
+{
+    (void)state;
+    demo_on("node:8 core:32 pu:1", 256);
+}
+
+/* A menu of n steps, one behind the other. */
+static void menu_of(uint32_t n, char *menu, size_t bytes)
+{
+    size_t at = (size_t)snprintf(menu, bytes, "name: steps\nstreams: [physics]\nsteps:\n");
+
+    for (uint32_t i = 0; i < n; i++)
+        at += (size_t)snprintf(menu + at, bytes - at, "  - {name: f%u, plugin: fault}\n", i);
+    at +=
+        (size_t)snprintf(menu + at, bytes - at,
+                         "chains:\n  - {name: c, id: 1, prescale: 1, streams: [physics], steps: [");
+    for (uint32_t i = 0; i < n; i++)
+        at += (size_t)snprintf(menu + at, bytes - at, "%s{step: f%u, cuts: [{value: n, min: 1}]}",
+                               i ? ", " : "", i);
+    at += (size_t)snprintf(menu + at, bytes - at, "]}\n");
+    assert_true(at < bytes);
+}
+
+/* What trigd says with the option and the server's configuration: the message about the
+ * configuration, else the last line. */
+static int run_trigd(const struct server *s, const char *option, char *ret_message, size_t bytes)
+{
+    char command[512], line[512];
+    bool is_found = false;
+    FILE *f;
+
+    snprintf(command, sizeof command, "%s/bin/trigd %s %s/trigd.yaml 2>&1", getenv("TRIGD_BUILD"),
+             option, s->folder);
+    f = popen(command, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) {
+        const char *at = strstr(line, "comp=config msg=");
+
+        if (!is_found)
+            snprintf(ret_message, bytes, "%s", at ? at : line);
+        is_found |= at != NULL;
+    }
+    return WEXITSTATUS(pclose(f));
+}
+
+/* Eight steps have a lane on each of 256 cores and on eight GPUs.  More lanes than there may be are
+ * refused by --check, and at the start with the same sentence. */
+static void lanes_have_a_limit(void **state)
+{
+    static const char config[] = "devices: [{backend: cpu, lanes: 0}, {backend: cuda, all: true, "
+                                 "lanes: %u}]\nthreads: {shards: 1}\n";
+    struct server s;
+    char text[256], menu[2048], checked[512], started[512];
+
+    (void)state;
+    assert_int_equal(setenv("HWLOC_SYNTHETIC", "node:8 core:32 pu:1", 1), 0);
+    menu_of(8, menu, sizeof menu);
+    snprintf(text, sizeof text, config, 4);
+    workers_prepare_gpus(&s, text, menu);
+    assert_int_equal(run_trigd(&s, "--check", checked, sizeof checked), 0);
+    assert_string_equal(checked, "good: 1 chains, 8 steps, 2 streams\n");
+    server_clean(&s);
+    snprintf(text, sizeof text, config, 20);
+    workers_prepare_gpus(&s, text, menu);
+    assert_int_equal(run_trigd(&s, "--check", checked, sizeof checked), 64);
+    assert_non_null(
+        strstr(checked, "msg=\"devices[] makes too many lanes for the steps of the menu\""));
+    assert_non_null(strstr(checked, "lanes=3336 allowed=3072 most=\"256 of step f0 on cpu\""));
+    assert_int_equal(run_trigd(&s, "--config", started, sizeof started), 64);
+    assert_string_equal(started, checked);
+    server_clean(&s);
+    assert_int_equal(unsetenv("HWLOC_SYNTHETIC"), 0);
+}
+
+/* Lanes of steps that a reload has renamed are gone with their generation. */
+static void renamed_steps(void **state)
+{
+    static const char *const names[] = {"g", "h", "f"};
+    struct server s;
+    struct link l;
+
+    (void)state;
+    workers_open(&s, &l, workers_one_lane);
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char menu[512], gone[64], *lanes, *answer;
+
+        snprintf(menu, sizeof menu,
+                 "name: workers\nstreams: [physics]\nsteps: [{name: %s, plugin: fault}]\nchains:\n"
+                 "  - {name: c, id: 1, steps: [{step: %s, cuts: [{value: n, min: 10}]}],\n"
+                 "     prescale: 1, streams: [physics]}\n",
+                 names[i], names[i]);
+        server_menu(&s, menu);
+        answer = server_ask(&s, "reload");
+        assert_non_null(strstr(answer, "menu reloaded"));
+        free(answer);
+        workers_send(&l, i * WORKERS_BATCH, WORKERS_BATCH, 0);
+        workers_expect(&l, i * WORKERS_BATCH, WORKERS_BATCH, 0);
+        snprintf(gone, sizeof gone, "\"%s@cpu:0/0\"", i ? names[i - 1] : "f");
+        for (uint32_t look = 0;; look++) {
+            bool is_there;
+
+            lanes = server_ask(&s, "show lanes json");
+            is_there = strstr(lanes, gone) != NULL;
+            free(lanes);
+            if (!is_there)
+                break;
+            assert_true(look < 1000);
+            workers_nap(20);
+        }
+    }
     link_end_well(&s, &l);
 }
 
@@ -194,6 +388,10 @@ int main(void)
         cmocka_unit_test(memory_has_a_limit),
         cmocka_unit_test(many_lanes),
         cmocka_unit_test(many_nodes),
+        cmocka_unit_test(a_demo_on_129_cores),
+        cmocka_unit_test(a_demo_on_256_cores),
+        cmocka_unit_test(lanes_have_a_limit),
+        cmocka_unit_test(renamed_steps),
         cmocka_unit_test(many_gpus),
         cmocka_unit_test(one_of_two_gpus),
         cmocka_unit_test(an_roi_that_loses_every_gpu),
