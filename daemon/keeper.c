@@ -21,8 +21,9 @@ struct keeper {
     bool stop;
     struct engine *retired[RETIRED_MAX];
     uint32_t n_retired;
-    uint64_t asked, ended; /* reloads: number asked for, number of the last that ended */
-    int result;            /* of the last reload */
+    uint64_t asked, ended;  /* reloads: number asked for, number of the last that ended */
+    int result;             /* of the last reload, */
+    char why[OPENING_TEXT]; /* and why it was refused */
     uint32_t generation;
     bool is_accounting; /* accounts are to be written */
     bool has_run_work;
@@ -33,7 +34,7 @@ static int reload(struct keeper *k)
     struct generation *g;
     int r;
 
-    opening_say(k->setup.base.opening, "reading the menu");
+    opening_begin(k->setup.base.opening);
     r = generation_open(&k->setup, k->generation + 1, &g);
 
     if (r == 0) {
@@ -84,6 +85,7 @@ static bool do_one(struct keeper *k)
         r = reload(k);
         pthread_mutex_lock(&k->lock);
         k->result = r;
+        opening_why(k->setup.base.opening, k->why, sizeof k->why);
         k->ended = number;
         pthread_cond_broadcast(&k->changed);
         return true;
@@ -156,10 +158,12 @@ uint64_t keeper_ask_reload(struct keeper *k)
 
 int keeper_look(struct keeper *k, uint64_t number, char *text, size_t bytes)
 {
+    char why[OPENING_TEXT];
     int r;
 
     pthread_mutex_lock(&k->lock);
     r = k->ended >= number ? k->result : -EINPROGRESS;
+    snprintf(why, sizeof why, "%s", k->why);
     pthread_mutex_unlock(&k->lock);
     if (r == -EINPROGRESS)
         opening_text(k->setup.base.opening, text, bytes);
@@ -167,6 +171,8 @@ int keeper_look(struct keeper *k, uint64_t number, char *text, size_t bytes)
         snprintf(text, bytes, "menu reloaded");
     else if (r == -EINTR)
         snprintf(text, bytes, "reload given up, since the daemon ends");
+    else if (why[0])
+        snprintf(text, bytes, "reload failed, the running menu stays: %s", why);
     else
         snprintf(text, bytes, "reload failed, the running menu stays: see the log (%s)",
                  strerror(-r));

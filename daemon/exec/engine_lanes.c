@@ -113,6 +113,11 @@ struct whose {
     bool is_retry, is_guest;
 };
 
+static bool is_reload(const struct generation *g)
+{
+    return g->number > 1;
+}
+
 static struct engine_worker *find_worker(struct generation *g, const struct whose *whose)
 {
     for (struct engine_worker *w = g->worker; w < g->worker + g->n_workers; w++)
@@ -146,7 +151,8 @@ static int worker_of(const struct engine_setup *setup, struct generation *g,
     const struct worker_setup ws = {.name = name,
                                     .backend = whose->backend,
                                     .index = whose->index,
-                                    .is_retry = whose->is_retry};
+                                    .is_retry = whose->is_retry,
+                                    .is_beside = is_reload(g)};
     int r;
 
     if (w) {
@@ -175,6 +181,26 @@ static int worker_of(const struct engine_setup *setup, struct generation *g,
 }
 
 /* ---------------------------------------------------------------- lanes */
+
+/* Passes the error on, and says of a reload without memory what the operator can do. */
+static int say_no_room(const struct engine_setup *setup, const struct generation *g,
+                       uint32_t number, const struct whose *whose, int error)
+{
+    const char *step = g->menu->steps[number].name;
+
+    if (error != -ENOMEM || !is_reload(g))
+        return error;
+    log_error("engine",
+              "the new generation does not fit beside the old one: no memory for a lane; fewer "
+              "lanes or slots, or a smaller max_kbytes, may fit, else drain and restart",
+              "step=%s device=%s:%u", step, whose->backend, whose->index);
+    opening_refuse(setup->base.opening,
+                   "the new generation does not fit beside the old one: step %s on %s:%u has no "
+                   "memory for its lanes; fewer lanes, slots or max_kbytes may fit, else drain and "
+                   "restart",
+                   step, whose->backend, whose->index);
+    return error;
+}
 
 struct place {                          /* of a lane */
     const struct config_device *device; /* of the config */
@@ -234,7 +260,7 @@ static int make_part(const struct engine_setup *setup, struct engine *e, uint32_
 }
 
 /* Makes a lane for each shard and opens their runner.  Lanes whose runner does not open are there,
- * but down. */
+ * but down; for a reload, which would replace lanes that serve, no memory is an error. */
 static int make_lane(const struct engine_setup *setup, struct generation *g, uint32_t number,
                      const struct place *at, struct lane **ret_lanes)
 {
@@ -248,7 +274,7 @@ static int make_lane(const struct engine_setup *setup, struct generation *g, uin
     affinity_enter(setup->affinity, &at->at);
     r = worker_add(at->worker, ret_lanes);
     affinity_leave(setup->affinity);
-    if (r < 0 && !ret_lanes[0]->worker)
+    if (r < 0 && (!ret_lanes[0]->worker || (r == -ENOMEM && is_reload(g))))
         return r;
     if (r == 0)
         log_debug("engine", "lane opened", "lane=\"%s\" core=%d", ret_lanes[0]->s.stats->name,
@@ -316,13 +342,13 @@ static int open_on_device(const struct engine_setup *setup, struct generation *g
         }
         r = worker_of(setup, g, &whose, &at.worker);
         if (r < 0)
-            return r;
+            return say_no_room(setup, g, number, &whose, r);
         if (!at.worker)
             return say_missing(d, index, g->menu->steps[number].name);
         if (!is_cpu)
             affinity_next_lane(setup->affinity, worker_device(at.worker)->pci, &at.at);
         snprintf(suffix, sizeof suffix, "%u", i);
-        r = add_lane(setup, g, number, &at);
+        r = say_no_room(setup, g, number, &whose, add_lane(setup, g, number, &at));
     }
     return r;
 }
@@ -351,9 +377,9 @@ static int add_retry(const struct engine_setup *setup, struct generation *g, uin
     int r = worker_of(setup, g, &whose, &at.worker);
 
     if (r < 0 || !at.worker)
-        return r;
+        return say_no_room(setup, g, number, &whose, r);
     affinity_next_lane(setup->affinity, worker_device(at.worker)->pci, &at.at);
-    r = make_lane(setup, g, number, &at, lanes);
+    r = say_no_room(setup, g, number, &whose, make_lane(setup, g, number, &at, lanes));
     for (uint32_t i = 0; i < g->n_engines; i++) {
         struct engine_step *s = &g->engine[i]->step[number];
 

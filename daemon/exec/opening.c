@@ -44,22 +44,55 @@ void opening_fini(struct opening *o)
     pthread_mutex_destroy(&o->lock);
 }
 
+/* One of its texts. */
+static void write_text(struct opening *o, char *text, const char *format, va_list args)
+{
+    pthread_mutex_lock(&o->lock);
+    vsnprintf(text, OPENING_TEXT, format, args);
+    pthread_mutex_unlock(&o->lock);
+}
+
+static void read_text(struct opening *o, const char *from, char *text, size_t bytes)
+{
+    pthread_mutex_lock(&o->lock);
+    snprintf(text, bytes, "%s", from);
+    pthread_mutex_unlock(&o->lock);
+}
+
+void opening_begin(struct opening *o)
+{
+    pthread_mutex_lock(&o->lock);
+    snprintf(o->text, sizeof o->text, "reading the menu");
+    o->why[0] = '\0';
+    pthread_mutex_unlock(&o->lock);
+}
+
 void opening_say(struct opening *o, const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
-    pthread_mutex_lock(&o->lock);
-    vsnprintf(o->text, sizeof o->text, format, args);
-    pthread_mutex_unlock(&o->lock);
+    write_text(o, o->text, format, args);
+    va_end(args);
+}
+
+void opening_refuse(struct opening *o, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    write_text(o, o->why, format, args);
     va_end(args);
 }
 
 void opening_text(struct opening *o, char *text, size_t bytes)
 {
-    pthread_mutex_lock(&o->lock);
-    snprintf(text, bytes, "%s", o->text);
-    pthread_mutex_unlock(&o->lock);
+    read_text(o, o->text, text, bytes);
+}
+
+void opening_why(struct opening *o, char *text, size_t bytes)
+{
+    read_text(o, o->why, text, bytes);
 }
 
 void opening_cancel(struct opening *o)

@@ -66,6 +66,7 @@ int worker_open(const struct worker_base *base, const struct worker_setup *setup
     snprintf(w->backend, sizeof w->backend, "%s", setup->backend);
     w->index = setup->index;
     w->is_retry = setup->is_retry;
+    w->is_beside = setup->is_beside;
     w->stop_fd = w->wake_fd = -1;
     child_init(&w->process.child);
     pthread_mutex_init(&w->lock, NULL);
@@ -91,6 +92,7 @@ int worker_watch(struct worker *w)
 {
     int r;
 
+    worker_lanes_show(w);
     if (!w->base.is_process)
         return 0;
     w->batches_before = worker_batches(w); /* lanes of that name may have been there before */

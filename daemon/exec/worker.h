@@ -50,7 +50,8 @@ struct worker_setup {
     const char *name; /* for people */
     const char *backend;
     uint32_t index;
-    bool is_retry; /* for RoIs that ended other workers: restarted without a pause */
+    bool is_retry;  /* for RoIs that ended other workers: restarted without a pause */
+    bool is_beside; /* a generation serves that it is to replace */
 };
 
 /* A worker for one device; its process is started, the device opened.  -ENOENT, -ENODEV: there is
@@ -63,8 +64,9 @@ void worker_close(struct worker *w);
 
 /* Gives it a lane of each shard: opens their runner, on the cores that the calling thread is bound
  * to.  The lanes are up when this returns 0, and get their batches there.  On failure (logged) they
- * stay with the worker, down; a process goes on with the others and tries them again after pauses.
- * But without memory for them they have no worker. */
+ * stay with the worker, down; a process goes on with the others and tries them again after pauses,
+ * but for -ENOMEM where is_beside is set: that generation is given up.  Without memory for them
+ * here they have no worker. */
 int worker_add(struct worker *w, struct lane *const *lanes);
 /* From now on the watcher restarts it. */
 int worker_watch(struct worker *w);

@@ -39,7 +39,7 @@ struct worker {
     char name[STATS_NAME];
     char backend[16];
     uint32_t index;
-    bool is_retry;
+    bool is_retry, is_beside;
     struct trg_device_info info;
     struct stats_worker *stats;
     uint32_t n_lanes;
@@ -64,6 +64,7 @@ struct worker {
     int wake_fd; /* dispatch has closed a lane */
     pthread_t watcher;
     bool has_watcher;
+    bool is_shown; /* worker_lanes_show was called */
 };
 
 static inline bool worker_is_down(const struct worker *w)
@@ -80,6 +81,9 @@ int worker_start_process(struct worker *w);
 /* The same, and opens its lanes, but for those that are put aside.  One under which the process
  * ends twice in a row is, and with it those of its step; the process is started again each time. */
 int worker_bring_up(struct worker *w);
+/* Its generation is complete: from now on the counters tell which lanes are down.  Until then those
+ * of the same names may serve. */
+void worker_lanes_show(struct worker *w);
 /* Its process has ended. */
 void worker_lanes_shut(struct worker *w);
 /* When worker_lanes_try has to be called, for poll; -1: not before dispatch writes wake_fd. */

@@ -124,7 +124,16 @@ static void set_open(struct worker *w, struct worker_lane *l, bool is_open)
         atomic_store(&l->lane[k]->is_out, l->error && l->pause_ms >= WORKER_QUARANTINE_MS);
         atomic_store(&l->lane[k]->is_open, is_open);
     }
-    stats_set(&l->lane[0]->s.stats->is_down, !is_open);
+    if (w->is_shown)
+        stats_set(&l->lane[0]->s.stats->is_down, !is_open);
+}
+
+void worker_lanes_show(struct worker *w)
+{
+    w->is_shown = true;
+    for (uint32_t i = 0; i < w->n_lanes; i++)
+        stats_set(&w->lane[i]->lane[0]->s.stats->is_down,
+                  !atomic_load(&w->lane[i]->lane[0]->is_open));
 }
 
 static void set_aside(struct worker *w, struct worker_lane *l, int error, uint32_t pause_ms)
@@ -266,6 +275,8 @@ static int open_beside(struct worker *w, struct worker_lane *l)
     if (is_end(w, r)) {
         note_end(w, l, r);
         r = worker_bring_up(w);
+    } else if (r == -ENOMEM && w->is_beside) {
+        return r; /* the generation is given up */
     } else if (r < 0 && r != -EINTR) {
         set_aside(w, l, r, ASIDE_MS);
         return r;

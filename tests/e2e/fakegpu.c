@@ -3,15 +3,19 @@
  * and take 2 ms for a batch. GPU n is lost while the file n of the folder $FAKEGPU_LOST exists,
  * and the context of process p on it while the file n.p does; while n.kernels does, it is lost with
  * the first kernel.  With $FAKEGPU_COPIES they copy at full speed from memory of their own alone.
- * tests/faults lets each call fail. */
+ * The file n.memory there, where a test has made it, says how much device memory GPU n has and who
+ * has it (fakegpu.h).  tests/faults lets each call fail. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "fakegpu.h"
 #include "trigd/device.h"
 
 #define GPUS 8u
@@ -19,7 +23,8 @@
 static const struct trg_backend *cpu;
 static struct trg_device_ops ops; /* the CPU's, but for the functions below */
 static const struct trg_device_ops *real;
-static uint32_t mine; /* a worker opens one device */
+static uint32_t mine;                 /* a worker opens one device */
+static struct fakegpu_memory *memory; /* NULL: no limit */
 
 static bool is_there(uint32_t index, const char *suffix)
 {
@@ -73,6 +78,57 @@ static int event_query(struct trg_event *e)
 
     nanosleep(&batch, NULL);
     return is_lost(mine) ? -ENODEV : is_failing("gpu_event_query") ? -EIO : real->event_query(e);
+}
+
+/* ---------------------------------------------------------------- memory */
+
+static void map_memory(uint32_t index)
+{
+    const char *folder = getenv("FAKEGPU_LOST");
+    char path[512];
+    void *at;
+    int fd;
+
+    if (!folder)
+        return;
+    snprintf(path, sizeof path, "%s/%u.memory", folder, index);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    at = mmap(NULL, sizeof *memory, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (at != MAP_FAILED)
+        memory = at;
+}
+
+/* The place of this process, of which one allocates at a time. */
+static uint32_t my_place(void)
+{
+    uint32_t i = 0;
+
+    while (i < FAKEGPU_PROCESSES && memory->process[i].pid != getpid())
+        i++;
+    if (i < FAKEGPU_PROCESSES)
+        return i;
+    i = 0;
+    while (i + 1 < FAKEGPU_PROCESSES && fakegpu_has(memory, i))
+        i++;
+    memory->process[i].bytes = 0;
+    memory->process[i].pid = getpid();
+    return i;
+}
+
+static int buffer_new(struct trg_device *d, enum trg_mem mem, size_t bytes,
+                      struct trg_buffer **ret_buffer)
+{
+    if (memory && mem == TRG_MEM_DEVICE) {
+        const uint32_t place = my_place();
+
+        if (memory->most && fakegpu_used(memory) + bytes > memory->most)
+            return -ENOMEM;
+        memory->process[place].bytes += bytes;
+    }
+    return real->buffer_new(d, mem, bytes, ret_buffer);
 }
 
 /* ---------------------------------------------------------------- calls that fail */
@@ -175,6 +231,8 @@ static int open_one(const struct trg_host *host, uint32_t index, struct trg_devi
     ops.finish = finish;
     ops.event_wait = event_wait;
     ops.event_query = event_query;
+    ops.buffer_new = buffer_new;
+    map_memory(index);
     if (getenv("FAKEGPU_COPIES"))
         ops.buffer_wrap = NULL;
     if (below_fails)

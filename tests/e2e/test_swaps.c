@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plugins that are replaced while the daemon runs: a reload brings the new version, a bad one harms
  * nobody. */
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "copyfile.h"
@@ -167,12 +169,106 @@ static void a_plugin_that_others_can_write(void **state)
     link_end_well(&s, &l);
 }
 
+/* ---------------------------------------------------------------- memory of both generations */
+
+struct reload {
+    struct server *server;
+    char *answer;
+    _Atomic bool has_ended;
+};
+
+static void *reload(void *arg)
+{
+    struct reload *r = arg;
+
+    r->answer = server_ask(r->server, "reload");
+    atomic_store(&r->has_ended, true);
+    return NULL;
+}
+
+/* Reloads while the client has four batches in flight; the answer is the caller's. */
+static char *reload_under_load(struct server *s, struct link *l, uint64_t *token)
+{
+    struct reload r = {.server = s};
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, reload, &r), 0);
+    do {
+        uint8_t result[4 * WORKERS_BATCH];
+
+        for (uint32_t i = 0; i < 4; i++)
+            workers_send(l, *token + i * WORKERS_BATCH, WORKERS_BATCH, 0);
+        link_collect(l, *token, 4 * WORKERS_BATCH, result);
+        for (uint32_t i = 0; i < 4 * WORKERS_BATCH; i++)
+            assert_int_equal(result[i] & NOT_LATE, 1);
+        *token += 4 * WORKERS_BATCH;
+    } while (!atomic_load(&r.has_ended));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    return r.answer;
+}
+
+/* A reload whose lanes do not all fit beside those that serve is refused with a sentence, whether
+ * one lane of it opens or none does, and costs no RoI; with enough memory it passes. */
+static void memory_for_both(void **state)
+{
+    static const char *const wanted =
+        "the new generation does not fit beside the old one: step f on cuda:0 has no memory "
+        "for its lanes; fewer lanes, slots or max_kbytes may fit, else drain and restart";
+    struct server s;
+    struct link l;
+    struct fakegpu_memory *memory;
+    uint64_t token = 0, used;
+    char *answer;
+
+    (void)state;
+    workers_prepare_gpus(
+        &s,
+        "devices: [{backend: cuda, index: 0, lanes: 3, slots: 2}]\n"
+        "batching: {max_rois: 8, max_kbytes: 64, max_age_us: 1000}\n" PATIENT_LIMITS
+        "clients: {max_items: 1000, heartbeat_ms: 20000}\n",
+        workers_menu);
+    memory = workers_gpu_memory(&s, 0);
+    workers_launch(&s);
+    workers_join(&s, &l);
+    used = fakegpu_used(memory);
+    assert_true(used > 0);
+    for (uint32_t tenths = 0; tenths < 10; tenths += 3) { /* of what it takes */
+        memory->most = used + used * tenths / 10;
+        answer = reload_under_load(&s, &l, &token);
+        assert_non_null(strstr(answer, "reload failed, the running menu stays"));
+        assert_non_null(strstr(answer, wanted));
+        free(answer);
+        server_check_ledger(&s);
+        assert_int_equal(server_counter(&s, "menu_generation"), 1);
+        assert_int_equal(fakegpu_used(memory), used);
+        for (uint32_t i = 0; i < 3; i++) {
+            char lane[32];
+
+            snprintf(lane, sizeof lane, "f@cuda:0/%u", i);
+            assert_int_equal(server_row_number(&s, "lanes", lane, "is_down"), 0);
+        }
+    }
+    assert_int_equal(server_counter(&s, "reload_failures"), 4);
+    memory->most = 2 * used;
+    answer = reload_under_load(&s, &l, &token);
+    assert_non_null(strstr(answer, "menu reloaded"));
+    free(answer);
+    assert_int_equal(server_counter(&s, "menu_generation"), 2);
+    workers_send(&l, token, WORKERS_BATCH, 0);
+    workers_expect(&l, token, WORKERS_BATCH, 0);
+    assert_int_equal(server_counter(&s, "received"), token + WORKERS_BATCH);
+    assert_int_equal(server_counter(&s, "failed"), 0);
+    assert_int_equal(munmap(memory, sizeof *memory), 0);
+    link_end_well(&s, &l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plugin_is_replaced),
         cmocka_unit_test(a_create_that_hangs),
         cmocka_unit_test(a_plugin_that_others_can_write),
+        cmocka_unit_test(memory_for_both),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

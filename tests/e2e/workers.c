@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "workers.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 const char workers_one_lane[] = "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH PATIENT;
 const char workers_menu[] =
@@ -49,6 +52,22 @@ void workers_lose_kernels(const struct server *s, int gpu, bool is_lost)
 
     snprintf(path, sizeof path, "%s/%d.kernels", s->folder, gpu);
     set_file(path, is_lost);
+}
+
+struct fakegpu_memory *workers_gpu_memory(const struct server *s, int gpu)
+{
+    struct fakegpu_memory *m;
+    char path[512];
+    int fd;
+
+    snprintf(path, sizeof path, "%s/%d.memory", s->folder, gpu);
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, sizeof *m), 0);
+    m = mmap(NULL, sizeof *m, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_true(m != MAP_FAILED);
+    close(fd);
+    return m;
 }
 
 void workers_refuse(const struct server *s, bool refuses)

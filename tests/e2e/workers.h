@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "fakegpu.h"
 #include "fault.h"
 #include "harness.h"
 
@@ -33,6 +34,8 @@ void workers_open(struct server *s, struct link *l, const char *config);
 void workers_lose_gpu(const struct server *s, int gpu, bool is_lost);
 /* The same, but it opens, and is lost with the first kernel. */
 void workers_lose_kernels(const struct server *s, int gpu, bool is_lost);
+/* Makes the memory of GPU n of fakegpu.c; before the server is launched. */
+struct fakegpu_memory *workers_gpu_memory(const struct server *s, int gpu);
 /* Whether plugins with the parameter `refuse` do so. */
 void workers_refuse(const struct server *s, bool refuses);
 /* As server_prepare, on the CPU and those GPUs. */
