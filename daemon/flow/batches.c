@@ -155,13 +155,12 @@ static void fail_again(struct dispatch *d, uint32_t engine, uint32_t head, const
 {
     struct engine *e = d->engine[engine];
 
-    suspects_settle(d->suspects, b->n);
     if (n > 1)
-        suspects_split(d->suspects, engine, head, roi, n);
+        suspects_split(d->suspects[engine], head, roi, n);
     else if (n && culprit_is(d, l, b, roi[0]))
         fail_all(d, e, head, roi, 1, culprit_note(d, e, head, l, roi[0], b->error));
     else if (n)
-        suspects_add(d->suspects, engine, head, roi, n); /* it has the room that it had */
+        suspects_add(d->suspects[engine], head, roi, n);
 }
 
 /* A batch failed as a whole, or its worker ended: each of its RoIs may have done it. */
@@ -174,12 +173,14 @@ static void take_failure(struct dispatch *d, uint32_t engine, uint32_t head, con
 
     if (l->is_retry) {
         fail_again(d, engine, head, l, b, roi, n);
-    } else if (n && e->step[head].n_retries && suspects_add(d->suspects, engine, head, roi, n)) {
+    } else if (e->step[head].n_retries) {
+        suspects_add(d->suspects[engine], head, roi, n);
         stats_add(&d->stats->g.retried, n);
     } else if (n) {
-        log_warn("dispatch", "RoIs of a failed batch cannot run again: too many wait for that",
+        log_warn("dispatch",
+                 "RoIs of a failed batch cannot run again: their step has no retry lane",
                  "step=%s rois=%u", e->menu->steps[head].name, n);
-        fail_all(d, e, head, roi, n, (struct roi_why){.what = ROI_END_NO_ROOM});
+        fail_all(d, e, head, roi, n, (struct roi_why){.what = ROI_END_NO_LANE});
     }
 }
 
@@ -218,8 +219,6 @@ static bool take_finished(struct dispatch *d, uint32_t engine, uint32_t head, st
         if (b.error) {
             take_failure(d, engine, head, l, &b);
         } else {
-            if (l->is_retry)
-                suspects_settle(d->suspects, b.n);
             step_record_good(&d->engine[engine]->of->record[head]);
             take_results(d, d->engine[engine], head, l, &b);
         }
@@ -333,43 +332,58 @@ static bool is_in_time_again(struct dispatch *d, const struct engine_step *s, ui
 }
 
 /* Gives up one of the next suspects that would miss its deadline; false: there is none. */
-static bool give_up_one(struct dispatch *d, const struct engine_step *s, const uint32_t *roi,
-                        uint32_t n, uint64_t now)
+static bool give_up_one(struct dispatch *d, uint32_t engine, uint32_t step, uint64_t now)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        const uint64_t own = dispatch_at(d, roi[i])->deadline_ns;
+    const struct engine_step *s = &d->engine[engine]->step[step];
+    const struct suspects *all = d->suspects[engine];
 
-        if (!own || is_in_time_again(d, s, roi[i], own, now))
+    if (deadlines_first(d->deadlines) == POOL_NONE)
+        return false; /* groups may be large */
+    for (uint32_t roi = suspects_first(all, step); roi != POOL_NONE;
+         roi = suspects_after(all, step, roi)) {
+        const uint64_t own = dispatch_at(d, roi)->deadline_ns;
+
+        if (!own || is_in_time_again(d, s, roi, own, now))
             continue;
-        rois_give_up(d, roi[i], s->group.step);
+        rois_give_up(d, roi, s->group.step);
         return true;
     }
     return false;
 }
 
+/* Puts the next suspects of a step into a batch, as many as fit; returns how many. */
+static uint32_t fill_again(struct dispatch *d, uint32_t engine, uint32_t step, struct lane *l)
+{
+    struct suspects *all = d->suspects[engine];
+    uint32_t next, put = 0;
+
+    lane_begin(l);
+    for (uint32_t roi = suspects_first(all, step); roi != POOL_NONE && lane_put(l, roi);
+         roi = next, put++) {
+        next = suspects_after(all, step, roi);
+        suspects_remove(all, step, roi);
+    }
+    return put;
+}
+
 /* Runs the next suspects of a step. */
 static bool run_suspects(struct dispatch *d, uint32_t engine, uint32_t step, uint64_t now)
 {
-    const struct engine_step *s = &d->engine[engine]->step[step];
-    const uint32_t *roi = NULL;
-    const uint32_t n =
-        suspects_count(d->suspects) ? suspects_next(d->suspects, engine, step, &roi) : 0;
     struct lane *l;
-    uint32_t put = 0;
+    uint32_t put;
 
-    if (give_up_one(d, s, roi, n, now))
+    if (suspects_first(d->suspects[engine], step) == POOL_NONE)
+        return false;
+    if (give_up_one(d, engine, step, now))
         return true; /* the group is another one now */
-    l = n ? retry_lane(s) : NULL;
+    l = retry_lane(&d->engine[engine]->step[step]);
     if (!l)
         return false;
-    lane_begin(l);
-    while (put < n && lane_put(l, roi[put]))
-        put++;
+    put = fill_again(d, engine, step, l);
     if (!put) {
         worker_unreserve(l->worker, l->s.shard);
         return false;
     }
-    suspects_take(d->suspects, engine, step, put);
     count_members(d->engine[engine], step, put);
     lane_submit(l, now);
     return true;

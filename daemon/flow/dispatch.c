@@ -11,30 +11,50 @@
 #include "flow/dispatch_inner.h"
 #include "log.h"
 
-#define SUSPECTS_MAX 4096u           /* RoIs that wait to run again */
-#define HANG_NS      (30 * NS_PER_S) /* without a hard limit */
+#define HANG_NS (30 * NS_PER_S) /* without a hard limit */
 
 /* ---------------------------------------------------------------- engines */
 
-/* Makes room in the books for the RoIs of an engine. */
+/* Its steps with batches, as bits. */
+static uint64_t heads_of(const struct engine *e)
+{
+    uint64_t heads = 0;
+
+    for (uint32_t i = 0; i < e->menu->n_steps; i++)
+        if (e->step[i].group.n_inputs)
+            heads |= 1ull << i;
+    return heads;
+}
+
+/* Makes room for the RoIs of an engine, in the books too. */
 static int begin(struct dispatch *d, struct engine *e)
 {
-    int r = histograms_begin(d->histograms, e);
+    struct suspects *s;
+    int r = suspects_new(heads_of(e), d->pool->n_rois, &s);
 
     if (r < 0)
         return r;
+    r = histograms_begin(d->histograms, e);
+    if (r < 0)
+        goto fail;
     r = accounts_begin(d->accounts, e);
     if (r < 0) {
         histograms_leave(d->histograms, e);
-        return r;
+        goto fail;
     }
+    d->next_suspects = s;
     return 0;
+fail:
+    suspects_free(s);
+    return r;
 }
 
 /* Makes an engine that has begun the running one, in a free place. */
 static void run(struct dispatch *d, struct engine *e, uint32_t place)
 {
     d->engine[place] = e;
+    d->suspects[place] = d->next_suspects;
+    d->next_suspects = NULL;
     d->current = place;
     accounts_show(d->accounts, e);
     stats_set(&d->stats->g.menu_generation, e->generation);
@@ -69,9 +89,7 @@ int dispatch_open(const struct config *config, struct pool *pool, struct stats *
     d->soft_ns = NS_PER_MS * config->limits.soft_ms;
     d->hard_ns = NS_PER_MS * config->limits.hard_ms;
     d->hang_ns = hang_of(config);
-    r = suspects_new(SUSPECTS_MAX, &d->suspects);
-    if (r == 0)
-        r = deadlines_new(pool, &d->deadlines);
+    r = deadlines_new(pool, &d->deadlines);
     if (r == 0)
         r = accounts_new(shared->book, &d->accounts);
     if (r == 0)
@@ -89,12 +107,14 @@ int dispatch_open(const struct config *config, struct pool *pool, struct stats *
     return 0;
 }
 
-static void retire(struct dispatch *d, struct engine **at)
+static void retire(struct dispatch *d, struct engine **at, struct suspects **of)
 {
     struct engine *e = *at;
 
     if (!e)
         return;
+    suspects_free(*of);
+    *of = NULL;
     *at = NULL;
     histograms_leave(d->histograms, e);
     d->retire.call(d->retire.ctx, e);
@@ -105,9 +125,8 @@ void dispatch_close(struct dispatch *d)
     if (!d)
         return;
     for (uint32_t i = 0; i < ENGINES_MAX; i++)
-        retire(d, &d->engine[i]);
-    retire(d, &d->next);
-    suspects_free(d->suspects);
+        retire(d, &d->engine[i], &d->suspects[i]);
+    retire(d, &d->next, &d->next_suspects);
     deadlines_free(d->deadlines);
     accounts_free(d->accounts);
     event_table_free(d->events);
@@ -137,7 +156,7 @@ static void retire_empty(struct dispatch *d)
         if (i == d->current || !d->engine[i] || !is_idle(d->engine[i]))
             continue;
         accounts_leave(d->accounts, d->engine[i]);
-        retire(d, &d->engine[i]);
+        retire(d, &d->engine[i], &d->suspects[i]);
     }
 }
 
@@ -174,6 +193,8 @@ void dispatch_abandon(struct dispatch *d)
 {
     accounts_abandon(d->accounts, d->next);
     histograms_leave(d->histograms, d->next);
+    suspects_free(d->next_suspects);
+    d->next_suspects = NULL;
     d->next = NULL;
 }
 

@@ -22,7 +22,6 @@ struct dispatch {
     struct pool *pool;
     struct stats *stats;
     struct egress *out;
-    struct suspects *suspects;
     struct deadlines *deadlines;
     struct accounts *accounts;
     struct histograms *histograms;
@@ -32,8 +31,10 @@ struct dispatch {
     const _Atomic uint64_t *lumi;    /* as in struct dispatch_shared; NULL: they keep theirs */
     struct dispatch_retire retire;
     struct engine *engine[ENGINES_MAX];
+    struct suspects *suspects[ENGINES_MAX]; /* among their RoIs */
     uint32_t current;
-    struct engine *next;     /* prepared, and not running yet */
+    struct engine *next; /* prepared, and not running yet */
+    struct suspects *next_suspects;
     uint32_t oldest, newest; /* RoIs not decided, by arrival */
     uint64_t soft_ns, hard_ns;
     uint64_t hang_ns; /* a batch that takes longer, and longer than expected, hangs */

@@ -37,13 +37,13 @@ void in_flight_leave_queues(struct dispatch *d, uint32_t roi)
     struct engine *e = d->engine[r->engine];
 
     for (uint64_t left = r->asked & ~r->done; r->pending && left; left &= left - 1) {
-        struct engine_step *s = &e->step[__builtin_ctzll(left)];
+        const uint32_t step = (uint32_t)__builtin_ctzll(left);
+        struct engine_step *s = &e->step[step];
 
-        if (s->group.n_inputs && batcher_remove(s, roi, dispatch_items(d, s, roi)))
+        if (s->group.n_inputs && (batcher_remove(s, roi, dispatch_items(d, s, roi)) ||
+                                  suspects_remove(d->suspects[r->engine], step, roi)))
             r->pending--;
     }
-    while (r->pending && suspects_remove(d->suspects, roi))
-        r->pending--;
 }
 
 void in_flight_leave(struct dispatch *d, uint32_t roi)

@@ -3,35 +3,45 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "memory/pool.h"
+#include "menu/menu.h"
 
 #define PARTS 8u /* of a group that failed: 64 RoIs are single ones after two failures */
 
-struct group { /* RoIs that run together: a part of `roi` */
-    uint32_t engine, step;
-    uint32_t first, n;
+struct place { /* of an RoI, by its number */
+    uint32_t next, prev;
+    uint32_t group; /* neighbours with one number run together; 0: it is not here */
 };
 
-/* Groups in the order in which they run, their RoIs behind each other in the same order. */
+/* The RoIs of one step in the order in which they run: a ring through the place behind all RoIs. */
+struct row {
+    uint32_t n;
+    uint32_t groups;     /* number of the last one */
+    struct place *place; /* [n_rois + 1]; NULL: the step has no batches */
+};
+
 struct suspects {
-    uint32_t most, n_groups, n_rois;
-    uint32_t n_out;      /* RoIs that run now and may come back */
-    struct group *group; /* [2 * most] */
-    uint32_t *roi;       /* [most] */
+    uint32_t n_rois;
+    struct row row[MENU_STEPS_MAX];
 };
 
-int suspects_new(uint32_t most, struct suspects **ret_suspects)
+int suspects_new(uint64_t steps, uint32_t n_rois, struct suspects **ret_suspects)
 {
     struct suspects *s = calloc(1, sizeof *s);
 
     if (!s)
         return -ENOMEM;
-    s->most = most;
-    s->group = calloc((size_t)2 * most, sizeof *s->group);
-    s->roi = calloc(most, sizeof *s->roi);
-    if (!s->group || !s->roi) {
-        suspects_free(s);
-        return -ENOMEM;
+    s->n_rois = n_rois;
+    for (uint64_t left = steps; left; left &= left - 1) {
+        struct row *row = &s->row[__builtin_ctzll(left)];
+
+        row->place = calloc((size_t)n_rois + 1, sizeof *row->place);
+        if (!row->place) {
+            suspects_free(s);
+            return -ENOMEM;
+        }
+        row->place[n_rois].next = row->place[n_rois].prev = n_rois;
     }
     *ret_suspects = s;
     return 0;
@@ -41,108 +51,71 @@ void suspects_free(struct suspects *s)
 {
     if (!s)
         return;
-    free(s->group);
-    free(s->roi);
+    for (uint32_t i = 0; i < MENU_STEPS_MAX; i++)
+        free(s->row[i].place);
     free(s);
 }
 
-uint32_t suspects_count(const struct suspects *s)
+/* Puts RoIs behind one of the ring, as a group. */
+static void insert(struct row *row, uint32_t behind, const uint32_t *roi, uint32_t n)
 {
-    return s->n_rois;
+    struct place *place = row->place;
+
+    row->n += n;
+    if (!++row->groups)
+        row->groups = 1;
+    for (uint32_t i = 0; i < n; i++, behind = roi[i - 1]) {
+        const uint32_t next = place[behind].next;
+
+        place[roi[i]] = (struct place){.next = next, .prev = behind, .group = row->groups};
+        place[behind].next = place[next].prev = roi[i];
+    }
 }
 
-/* Puts a group in place `at`; its RoIs go to `first`. */
-static void insert(struct suspects *s, uint32_t at, uint32_t first, struct group g,
-                   const uint32_t *roi)
+void suspects_add(struct suspects *s, uint32_t step, const uint32_t *roi, uint32_t n)
 {
-    memmove(&s->group[at + 1], &s->group[at], (s->n_groups - at) * sizeof *s->group);
-    memmove(&s->roi[first + g.n], &s->roi[first], (s->n_rois - first) * sizeof *s->roi);
-    memcpy(&s->roi[first], roi, g.n * sizeof *roi);
-    g.first = first;
-    s->group[at] = g;
-    s->n_groups++;
-    s->n_rois += g.n;
-    for (uint32_t i = at + 1; i < s->n_groups; i++)
-        s->group[i].first += g.n;
+    struct row *row = &s->row[step];
+
+    insert(row, row->place[s->n_rois].prev, roi, n);
 }
 
-bool suspects_add(struct suspects *s, uint32_t engine, uint32_t step, const uint32_t *roi,
-                  uint32_t n)
-{
-    if (n > s->most - s->n_rois - s->n_out)
-        return false;
-    insert(s, s->n_groups, s->n_rois, (struct group){.engine = engine, .step = step, .n = n}, roi);
-    return true;
-}
-
-void suspects_split(struct suspects *s, uint32_t engine, uint32_t step, const uint32_t *roi,
-                    uint32_t n)
+void suspects_split(struct suspects *s, uint32_t step, const uint32_t *roi, uint32_t n)
 {
     const uint32_t most = (n + PARTS - 1) / PARTS;
 
     for (uint32_t end = n; end; end = (end - 1) / most * most) { /* the first part comes first */
         const uint32_t first = (end - 1) / most * most;
 
-        insert(s, 0, 0, (struct group){.engine = engine, .step = step, .n = end - first},
-               roi + first);
+        insert(&s->row[step], s->n_rois, roi + first, end - first);
     }
 }
 
-static struct group *find(const struct suspects *s, uint32_t engine, uint32_t step)
+uint32_t suspects_first(const struct suspects *s, uint32_t step)
 {
-    for (uint32_t i = 0; i < s->n_groups; i++)
-        if (s->group[i].engine == engine && s->group[i].step == step)
-            return &s->group[i];
-    return NULL;
+    const struct row *row = &s->row[step];
+
+    return row->n ? row->place[s->n_rois].next : POOL_NONE;
 }
 
-uint32_t suspects_next(const struct suspects *s, uint32_t engine, uint32_t step,
-                       const uint32_t **ret_roi)
+uint32_t suspects_after(const struct suspects *s, uint32_t step, uint32_t roi)
 {
-    const struct group *g = find(s, engine, step);
+    const struct place *place = s->row[step].place;
+    const uint32_t next = place[roi].next;
 
-    if (!g)
-        return 0;
-    *ret_roi = &s->roi[g->first];
-    return g->n;
+    return place[next].group == place[roi].group ? next : POOL_NONE;
 }
 
-/* Takes `n` RoIs out of a group, and the group when it is empty. */
-static void take_out(struct suspects *s, struct group *g, uint32_t first, uint32_t n)
+bool suspects_remove(struct suspects *s, uint32_t step, uint32_t roi)
 {
-    const uint32_t at = (uint32_t)(g - s->group);
+    struct row *row = &s->row[step];
+    struct place *p;
 
-    memmove(&s->roi[first], &s->roi[first + n], (s->n_rois - first - n) * sizeof *s->roi);
-    s->n_rois -= n;
-    g->n -= n;
-    for (uint32_t i = at + 1; i < s->n_groups; i++)
-        s->group[i].first -= n;
-    if (g->n)
-        return;
-    memmove(g, g + 1, (s->n_groups - at - 1) * sizeof *g);
-    s->n_groups--;
-}
-
-void suspects_take(struct suspects *s, uint32_t engine, uint32_t step, uint32_t n)
-{
-    struct group *g = find(s, engine, step);
-
-    take_out(s, g, g->first, n);
-    s->n_out += n;
-}
-
-void suspects_settle(struct suspects *s, uint32_t n)
-{
-    s->n_out -= n;
-}
-
-bool suspects_remove(struct suspects *s, uint32_t roi)
-{
-    for (uint32_t i = 0; i < s->n_groups; i++)
-        for (uint32_t k = 0; k < s->group[i].n; k++)
-            if (s->roi[s->group[i].first + k] == roi) {
-                take_out(s, &s->group[i], s->group[i].first + k, 1);
-                return true;
-            }
-    return false;
+    if (!row->n || !row->place[roi].group)
+        return false;
+    p = &row->place[roi];
+    row->place[p->prev].next = p->next;
+    row->place[p->next].prev = p->prev;
+    p->group = 0;
+    row->n--;
+    return true;
 }

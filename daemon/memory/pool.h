@@ -58,8 +58,7 @@ enum roi_end {                     /* why an RoI goes to the debug stream */
                ROI_END_EXIT,     /* the same; number: the exit code */
                ROI_END_HANG,     /* its batch took too long, alone as well */
                ROI_END_KILLED,   /* somebody else killed its worker */
-               ROI_END_NO_LANE,  /* no lane served its step */
-               ROI_END_NO_ROOM   /* too many RoIs waited to run again */
+               ROI_END_NO_LANE   /* no lane served its step */
 };
 
 struct conditions;

@@ -64,9 +64,6 @@ static void say_what(const struct roi_why *why, const struct config *config, cha
     case ROI_END_NO_LANE:
         snprintf(text, bytes, "no lane served its step");
         break;
-    case ROI_END_NO_ROOM:
-        snprintf(text, bytes, "its batch failed, and too many RoIs waited to run again");
-        break;
     }
 }
 

@@ -176,6 +176,49 @@ static void killed_under_load(void **state)
     link_end_well(&s, &l);
 }
 
+#define CROWD       8192u
+#define CROWD_BATCH 1024u
+
+static void wait_for_batches(struct server *s, const char *lane, uint32_t n)
+{
+    uint32_t tries = 0;
+
+    while (server_row_number(s, "lanes", lane, "in_flight") != n && tries++ < 1000)
+        workers_nap(20);
+    assert_int_equal(server_row_number(s, "lanes", lane, "in_flight"), n);
+}
+
+/* A worker is killed with thousands of RoIs in flight: there is room for all of them to run again.
+ */
+static void killed_with_thousands_in_flight(void **state)
+{
+    static struct roi_spec specs[CROWD_BATCH];
+    struct server s;
+    struct link l;
+    pid_t pid;
+
+    (void)state;
+    workers_open(&s, &l,
+                 "devices: [{backend: cpu, lanes: 1, slots: 8}]\n" PATIENT_LIMITS
+                 "batching: {max_rois: 1024, max_age_us: 5000000, eager: false}\n"
+                 "pool: {rois: 49152}\n"
+                 "clients: {credits: 8192, max_rois: 1024, heartbeat_ms: 20000}\n");
+    pid = (pid_t)workers_number(&s, "cpu:0/1", "pid");
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    for (uint32_t sent = 0; sent < CROWD; sent += CROWD_BATCH) {
+        for (uint32_t i = 0; i < CROWD_BATCH; i++)
+            specs[i] = (struct roi_spec){.token = sent + i, .roi_id = i + 1000, .n = 10};
+        link_send_rois(&l, specs, CROWD_BATCH);
+    }
+    wait_for_batches(&s, "f@cpu:0/0", CROWD / CROWD_BATCH);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    link_collect(&l, 0, CROWD, NULL);
+    assert_int_equal(server_counter(&s, "retried"), CROWD);
+    assert_int_equal(server_counter(&s, "accepted"), CROWD);
+    assert_int_equal(server_counter(&s, "failed"), 0);
+    link_end_well(&s, &l);
+}
+
 /* A worker that is stopped (SIGSTOP) hangs as well as one that loops. */
 static void a_stopped_worker(void **state)
 {
@@ -338,6 +381,7 @@ int main(void)
         cmocka_unit_test(a_hang),
         cmocka_unit_test(neighbours_of_a_hang),
         cmocka_unit_test(killed_under_load),
+        cmocka_unit_test(killed_with_thousands_in_flight),
         cmocka_unit_test(a_stopped_worker),
         cmocka_unit_test(a_stopped_worker_ends_with_its_daemon),
         cmocka_unit_test(the_retry_worker_is_killed),
