@@ -96,22 +96,22 @@
       "pattern that fits the name; else 1")
 
 /* workers: worker processes. */
-#define CONFIG_WORKERS(X, of)                                                       \
-    X(of, hang_ms, U32, "0", 0, 600000,                                             \
-      "a batch that takes longer than this, and eight times longer than expected, " \
-      "ends its worker, ms; 0: half of limits.hard_ms")                             \
-    X(of, memory_mbytes, U32, "0", 0, 1048576,                                      \
-      "private memory of a worker process, plugins and drivers together, MiB; "     \
-      "allocations beyond it fail; 0: no limit")                                    \
-    X(of, pinned_mbytes, U32, "4096", 0, 1048576,                                   \
-      "memory of co-located clients that a GPU reads itself over the bus, pinned "  \
-      "by its worker, MiB; of one client at most clients.shm_mbytes; RoIs of "      \
-      "clients beyond it are gathered by the lanes")                                \
-    X(of, remember, U32, "1024", 0, 65536,                                          \
-      "last RoIs that ended a worker, kept in state_dir: sent again they are "      \
-      "answered at once; 0: none are kept")                                         \
-    X(of, spare, BOOL, "0", 0, 1,                                                   \
-      "beside each worker a process waits with its device and the memory of "       \
+#define CONFIG_WORKERS(X, of)                                                      \
+    X(of, hang_ms, U32, "0", 0, 600000,                                            \
+      "a batch that takes longer than this, and twice as long as expected, "       \
+      "ends its worker, ms; 0: half of limits.hard_ms")                            \
+    X(of, memory_mbytes, U32, "0", 0, 1048576,                                     \
+      "private memory of a worker process, plugins and drivers together, MiB; "    \
+      "allocations beyond it fail; 0: no limit")                                   \
+    X(of, pinned_mbytes, U32, "4096", 0, 1048576,                                  \
+      "memory of co-located clients that a GPU reads itself over the bus, pinned " \
+      "by its worker, MiB; of one client at most clients.shm_mbytes; RoIs of "     \
+      "clients beyond it are gathered by the lanes")                               \
+    X(of, remember, U32, "1024", 0, 65536,                                         \
+      "last RoIs that ended a worker, kept in state_dir: sent again they are "     \
+      "answered at once; 0: none are kept")                                        \
+    X(of, spare, BOOL, "0", 0, 1,                                                  \
+      "beside each worker a process waits with its device and the memory of "      \
       "co-located clients open, and takes its place when it ends")
 
 /* control: the operator's socket. */

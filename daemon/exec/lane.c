@@ -417,6 +417,7 @@ static void learn(struct lane *l, const struct lane_batch *mine, uint64_t ns, bo
     }
     l->failures = 0;
     add_cost(l->s.cost, (double)mine->items, (double)ns);
+    l->s.cost->used_ns = clock_ns();
 }
 
 void lane_release(struct lane *l)

@@ -25,7 +25,7 @@ struct lane_cost { /* of a batch of one step on one device: a line through the l
     double n, items, ns, items2, items_ns; /* sums, older batches weigh less */
     double base_ns, item_ns;               /* the line */
     double least_ns;                       /* it does not go below that */
-    uint64_t used_ns;                      /* when the last batch was given to it */
+    uint64_t used_ns;                      /* when it had the last batch */
 };
 
 struct lane_load { /* of one lane, for the lanes of other shards at the same runner */

@@ -37,7 +37,7 @@ struct dispatch {
     struct suspects *next_suspects;
     uint32_t oldest, newest; /* RoIs not decided, by arrival */
     uint64_t soft_ns, hard_ns;
-    uint64_t hang_ns; /* a batch that takes longer, and longer than expected, hangs */
+    uint64_t hang_ns; /* a batch that takes longer hangs, unless it was known to */
     uint64_t now_ns;  /* of the RoI that is taken, or of the turn */
 };
 

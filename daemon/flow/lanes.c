@@ -3,8 +3,8 @@
 #include "flow/batcher.h"
 #include "flow/dispatch_inner.h"
 
-#define HANG_FACTOR 8u /* times what a batch was expected to take */
-#define HASTE       4u /* a retry lane ends a batch so much earlier, but for a last trial */
+#define SLOWER 2u /* a batch may take so many times what is expected on a busy machine */
+#define HASTE  4u /* a retry lane ends a batch so much earlier, but for a last trial */
 
 static bool look_after(struct dispatch *d, uint32_t engine, struct worker *w)
 {
@@ -55,9 +55,9 @@ static void follow_worker(struct lane *l)
     atomic_store(&l->is_idle, !l->is_up && !l->taken);
 }
 
-/* How long a batch may take at least.  Suspects wait for each other: one that hangs among them is
- * found soon, and a batch that was only slow runs again in parts; an RoI alone has all of the time
- * in its last trial. */
+/* How long a batch may take.  Suspects wait for each other: one that hangs among them is found
+ * soon, and a batch that was only slow runs again in parts; an RoI alone has all of the time in its
+ * last trial. */
 static uint64_t patience_ns(const struct dispatch *d, const struct lane *l)
 {
     const struct lane_batch *b = &l->batch[l->first];
@@ -67,11 +67,19 @@ static uint64_t patience_ns(const struct dispatch *d, const struct lane *l)
     return d->hang_ns / HASTE;
 }
 
+/* The same, but a batch that is known to take longer, with those of other shards that may be ahead
+ * of it, is given that and more: it would be ended each time. */
+static uint64_t limit_ns(const struct dispatch *d, const struct lane *l)
+{
+    const uint64_t known = SLOWER * (l->batch[l->first].expected_ns + lane_others_ns(l));
+    const uint64_t patience = patience_ns(d, l);
+
+    return known > patience ? known : patience;
+}
+
 /* Ends the worker of a lane whose oldest batch takes too long. */
 static void watch_lane(struct dispatch *d, struct lane *l, uint64_t now)
 {
-    const uint64_t limit =
-        HANG_FACTOR * (l->batch[l->first].expected_ns + lane_others_ns(l)); /* they may be ahead */
     const uint64_t ran = lane_running_ns(l, now);
 
     if (!l->is_up && l->rests_until_ns && now >= l->rests_until_ns) {
@@ -79,7 +87,7 @@ static void watch_lane(struct dispatch *d, struct lane *l, uint64_t now)
         l->is_up = true;
     }
     follow_worker(l);
-    if (!ran || ran < patience_ns(d, l) || ran < limit)
+    if (!ran || ran < limit_ns(d, l))
         return;
     if (worker_kill(l->worker, "a batch takes too long") == 0)
         worker_count_hang(l->worker);

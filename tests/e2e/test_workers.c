@@ -134,8 +134,19 @@ static void a_hang(void **state)
     link_end_well(&s, &l);
 }
 
+/* A batch of good RoIs that takes so many times 300 ms. */
+static void decide_slowly(struct link *l, uint32_t times)
+{
+    struct roi_spec specs[WORKERS_BATCH];
+
+    for (uint32_t i = 0; i < WORKERS_BATCH; i++)
+        specs[i] = (struct roi_spec){.token = i, .roi_id = i < times ? FAULT_STALL : 0, .n = 50};
+    link_send_rois(l, specs, WORKERS_BATCH);
+    workers_expect(l, 0, WORKERS_BATCH, 0);
+}
+
 /* Its neighbours are decided before the hard limit, although a batch may take half of that before
- * it hangs; the culprit itself takes until then. */
+ * it hangs, and earlier ones took long; the culprit itself takes until then. */
 static void neighbours_of_a_hang(void **state)
 {
     struct server s;
@@ -145,8 +156,25 @@ static void neighbours_of_a_hang(void **state)
     workers_open(&s, &l,
                  "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH
                  "limits: {soft_ms: 0, hard_ms: 8000}\nclients: {heartbeat_ms: 20000}\n");
+    decide_slowly(&l, 4);
     workers_send(&l, 100, 3, FAULT_HANG);
     workers_expect(&l, 100, 3, DEBUG_ACCEPT(TRIGD__V1__STATUS__TIMEOUT));
+    link_end_well(&s, &l);
+}
+
+/* A batch that takes longer than hang_ms, as expected, does not hang. */
+static void known_to_be_slow(void **state)
+{
+    struct server s;
+    struct link l;
+
+    (void)state;
+    workers_open(&s, &l,
+                 "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH PATIENT
+                 "workers: {hang_ms: 2000}\n");
+    decide_slowly(&l, 5);
+    decide_slowly(&l, 8); /* 2400 ms, below twice 1500 */
+    assert_int_equal(workers_number(&s, "cpu:0/1", "hangs"), 0);
     link_end_well(&s, &l);
 }
 
@@ -380,6 +408,7 @@ int main(void)
         cmocka_unit_test(more_than_its_room),
         cmocka_unit_test(a_hang),
         cmocka_unit_test(neighbours_of_a_hang),
+        cmocka_unit_test(known_to_be_slow),
         cmocka_unit_test(killed_under_load),
         cmocka_unit_test(killed_with_thousands_in_flight),
         cmocka_unit_test(a_stopped_worker),
