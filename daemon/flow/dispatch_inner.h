@@ -76,7 +76,8 @@ void rois_give_up(struct dispatch *d, uint32_t roi, uint32_t step);
 void rois_skip(struct dispatch *d, uint32_t roi, uint32_t step);
 /* Ends an RoI that holds a value that is not allowed. */
 void rois_refuse(struct dispatch *d, uint32_t roi, const struct check_fault *fault);
-/* Decides those past the hard limit, or the deadlines that their clients gave them. */
+/* Decides those past the hard limit, or the deadlines that their clients gave them; their answers
+ * have left then. */
 void rois_check_limits(struct dispatch *d, uint64_t now_ns);
 /* When rois_check_limits has to be called again; UINT64_MAX for never. */
 uint64_t rois_due_ns(const struct dispatch *d);

@@ -6,6 +6,9 @@
 #include "flow/value_guard.h"
 #include "log.h"
 
+#define LOOK_AFTER 64u       /* RoIs past a limit, between two looks at the clock */
+#define FLUSH_NS   NS_PER_MS /* answers to them leave about that often */
+
 /* ---------------------------------------------------------------- the end */
 
 /* Makes the decision: it leaves every queue at once. */
@@ -218,30 +221,46 @@ void rois_take(struct dispatch *d, uint32_t roi)
 
 /* ---------------------------------------------------------------- deadlines */
 
-/* Decides those past the deadlines that their clients gave them. */
-static void check_deadlines(struct dispatch *d, uint64_t now)
+/* The next RoI that is past its deadline or the hard limit, and why it ends; POOL_NONE: none is. */
+static uint32_t next_past(const struct dispatch *d, uint64_t now, struct roi_why *ret_why)
 {
-    for (uint32_t roi = deadlines_first(d->deadlines);
-         roi != POOL_NONE && now >= dispatch_at(d, roi)->deadline_ns;
-         roi = deadlines_first(d->deadlines)) {
-        rois_fail(
-            d, roi, TRIGD__V1__STATUS__TIMEOUT,
-            (struct roi_why){.what = ROI_END_DEADLINE, .number = deadline_us(dispatch_at(d, roi))});
+    const uint32_t first = deadlines_first(d->deadlines);
+
+    if (first != POOL_NONE && now >= dispatch_at(d, first)->deadline_ns) {
+        *ret_why = (struct roi_why){.what = ROI_END_DEADLINE,
+                                    .number = deadline_us(dispatch_at(d, first))};
+        return first;
     }
+    if (!d->hard_ns || d->oldest == POOL_NONE ||
+        now < dispatch_at(d, d->oldest)->received_ns + d->hard_ns)
+        return POOL_NONE;
+    *ret_why = (struct roi_why){.what = ROI_END_HARD_LIMIT};
+    return d->oldest;
+}
+
+static void say_past(const struct dispatch *d, const struct roi *r)
+{
+    log_warn("dispatch", "an RoI passed the hard limit", "run=%u l1id=%u roi=%u limit_ms=%u",
+             r->info.run, r->info.l1id, r->info.roi_id, d->config->limits.hard_ms);
 }
 
 void rois_check_limits(struct dispatch *d, uint64_t now)
 {
-    check_deadlines(d, now);
-    while (d->hard_ns && d->oldest != POOL_NONE &&
-           now >= dispatch_at(d, d->oldest)->received_ns + d->hard_ns) {
-        const struct roi *r = dispatch_at(d, d->oldest);
+    uint64_t flushed_ns = now;
+    struct roi_why why;
+    uint32_t roi, n = 0;
 
-        log_warn("dispatch", "an RoI passed the hard limit", "run=%u l1id=%u roi=%u limit_ms=%u",
-                 r->info.run, r->info.l1id, r->info.roi_id, d->config->limits.hard_ms);
-        rois_fail(d, d->oldest, TRIGD__V1__STATUS__TIMEOUT,
-                  (struct roi_why){.what = ROI_END_HARD_LIMIT});
+    while ((roi = next_past(d, now, &why)) != POOL_NONE) {
+        if (why.what == ROI_END_HARD_LIMIT)
+            say_past(d, dispatch_at(d, roi));
+        rois_fail(d, roi, TRIGD__V1__STATUS__TIMEOUT, why);
+        if (++n % LOOK_AFTER == 0 && clock_ns() >= flushed_ns + FLUSH_NS) {
+            egress_flush(d->out);
+            flushed_ns = clock_ns();
+        }
     }
+    if (n)
+        egress_flush(d->out); /* the turn goes on with other RoIs */
 }
 
 uint64_t rois_due_ns(const struct dispatch *d)

@@ -346,6 +346,90 @@ static void results_and_the_limit_at_once(void **state)
     both_at_once("limits: {soft_ms: 1000, hard_ms: 20000}\n", STATUS(OK));
 }
 
+#define CROWD       8000u
+#define CROWD_PART  250u /* in one message */
+#define CROWD_PARTS (CROWD / CROWD_PART)
+
+/* Sends RoIs that no lane takes; returns how much later the last ones were received than the first,
+ * at least. */
+static int64_t send_crowd(struct server *s, struct client *c)
+{
+    const uint64_t received = server_counter(s, "received");
+    struct roi_spec specs[CROWD_PART];
+    uint64_t first_ns = 0, last_ns = 0;
+
+    for (uint32_t part = 0; part < CROWD_PARTS; part++) {
+        for (uint32_t i = 0; i < CROWD_PART; i++)
+            specs[i] = (struct roi_spec){.token = part * CROWD_PART + i, .n = 10};
+        if (part == CROWD_PARTS - 1)
+            last_ns = clock_ns();
+        client_send(c, specs, CROWD_PART);
+        if (part == 0 || part >= CROWD_PARTS - 2)
+            server_wait_counter(s, "received", received + (part + 1) * CROWD_PART);
+        if (part == 0)
+            first_ns = clock_ns();
+    }
+    return (int64_t)((last_ns - first_ns) / NS_PER_US);
+}
+
+/* Takes their decisions; returns how much later the last one left than the first, at least. */
+static int64_t take_crowd(struct client *c, int64_t apart_us)
+{
+    int64_t first_us = 0, last_us = 0;
+
+    for (uint32_t got = 0; got < CROWD;) {
+        const Trigd__V1__DecisionBatch *b = client_expect(c);
+
+        for (size_t i = 0; i < b->n_decisions; i++, got++) {
+            assert_int_equal(b->decisions[i]->status, STATUS(TIMEOUT));
+            if (b->decisions[i]->token == 0)
+                first_us = b->decisions[i]->latency_us;
+            if (b->decisions[i]->token == CROWD - 1)
+                last_us = b->decisions[i]->latency_us;
+        }
+    }
+    return apart_us + last_us - first_us;
+}
+
+/* Thousands of RoIs are past the hard limit in one turn of the daemon, which was stopped meanwhile:
+ * the first answers leave before the last RoI is decided. */
+static void crowd(bool is_shm)
+{
+    struct server s;
+    struct client c;
+    uint32_t tries = 0;
+    int64_t spread_us = 0;
+    pid_t pid;
+
+    sharer_server(&s,
+                  "devices: [{backend: cpu, lanes: 1}]\nworkers: {hang_ms: 60000}\n"
+                  "limits: {soft_ms: 0, hard_ms: 2000}\npool: {rois: 32768}\n"
+                  "clients: {credits: 8000, heartbeat_ms: 20000}\n",
+                  menu);
+    client_open(&c, &s, is_shm);
+    pid = (pid_t)workers_number(&s, "cpu:0/1", "pid");
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    for (; tries < TRIES && spread_us < (int64_t)MS; tries++) {
+        const int64_t apart_us = send_crowd(&s, &c);
+
+        assert_int_equal(kill(s.pid, SIGSTOP), 0);
+        workers_nap(2100);
+        assert_int_equal(kill(s.pid, SIGCONT), 0);
+        spread_us = take_crowd(&c, apart_us);
+    }
+    assert_true(spread_us >= (int64_t)MS);
+    assert_int_equal(server_counter(&s, "timeouts"), tries * CROWD);
+    kill(pid, SIGKILL); /* or the end waits for it */
+    end_well(&s, &c);
+}
+
+static void thousands_pass_the_limit(void **state)
+{
+    (void)state;
+    crowd(false);
+    crowd(true);
+}
+
 /* ---------------------------------------------------------------- what deadlines mean */
 
 /* An RoI that cannot make its deadline is answered at once, and no device runs it. */
@@ -485,6 +569,7 @@ int main(void)
         cmocka_unit_test(others_fill_the_queues),
         cmocka_unit_test(a_lane_is_slow),
         cmocka_unit_test(results_and_the_limit_at_once),
+        cmocka_unit_test(thousands_pass_the_limit),
         cmocka_unit_test(an_roi_cannot_make_it),
         cmocka_unit_test(no_time_to_run_again),
         cmocka_unit_test(never_looser),
