@@ -78,11 +78,13 @@ void ingress_tick(struct ingress *in, uint64_t now_ns)
     in->ticked_ns = now_ns;
 }
 
+/* Takes messages while there is time: a message may be large. */
 static uint32_t take_messages(struct ingress *in, uint32_t most)
 {
+    const uint64_t until = clock_ns() + INGRESS_NS;
     uint32_t n = 0;
 
-    while (n < most) {
+    while (n < most && in->seen_ns < until) {
         struct peer peer;
         struct route route;
         zmq_msg_t body;

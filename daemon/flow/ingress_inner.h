@@ -4,9 +4,12 @@
  * message), ingress_passes.c (those sent in the name of another), ingress_rois.c (one RoI). */
 #ifndef TRIGD_INGRESS_INNER_H
 #define TRIGD_INGRESS_INNER_H
+#include "clock.h"
 #include "flow/ingress.h"
 #include "flow/store.h"
 #include "wire.h"
+
+#define INGRESS_NS NS_PER_MS /* of a turn, for rings and for sockets each: others wait */
 
 struct ingress {
     const struct config *config;
@@ -25,6 +28,7 @@ struct ingress {
     Trigd__V1__Busy__Reason reason;
     bool draining, for_stream, pool_was_full;
     uint32_t shm_turn; /* which co-located client is first this turn */
+    uint64_t seen_ns;  /* the clock when it was last looked at, for a message */
     uint64_t empty_ns; /* when the socket had no message */
     uint64_t ticked_ns;
 };

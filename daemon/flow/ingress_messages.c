@@ -237,7 +237,8 @@ static void take_batch(struct ingress *in, const struct peer *peer, uint32_t num
             number = CLIENTS_NONE; /* it was dropped while it was answered */
     }
     ingress_busy(in, peer, number);
-    latency_add(&in->stats->stage[STATS_STAGE_decode], clock_ns() - now);
+    in->seen_ns = clock_ns();
+    latency_add(&in->stats->stage[STATS_STAGE_decode], in->seen_ns - now);
 }
 
 /* Takes a message whose RoIs were found in place; it is kept as long as they need it. */
@@ -298,6 +299,7 @@ void ingress_message(struct ingress *in, const struct peer *peer, const void *by
     uint32_t number = clients_find(in->clients, peer), found;
     uint64_t now = clock_ns();
 
+    in->seen_ns = now;
     stats_add(&in->stats->g.messages, 1);
     stats_add(&in->stats->g.bytes_in, n);
     if (number != CLIENTS_NONE)

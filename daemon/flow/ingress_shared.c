@@ -6,9 +6,8 @@
 #include "flow/ingress_inner.h"
 #include "transport/shm_entry.h"
 
-#define SHARED_AT_ONCE 64u       /* RoIs of one co-located client, so that all have their turn */
-#define SHARED_A_TURN  512u      /* of all of them: large turns make large batches */
-#define SHARED_NS      NS_PER_MS /* and how long, about: others wait meanwhile */
+#define SHARED_AT_ONCE 64u  /* RoIs of one co-located client, so that all have their turn */
+#define SHARED_A_TURN  512u /* of all of them: large turns make large batches */
 #define PACKETS_A_TURN 64u
 
 /* Takes entries of one co-located client's ring; returns how many. */
@@ -44,26 +43,31 @@ static uint32_t take_entries(struct ingress *in, const struct peer *peer, uint64
     return n;
 }
 
-/* Takes some of what each co-located client wrote. */
-static uint32_t take_round(struct ingress *in)
+/* Takes some of what each co-located client wrote, while there is time; those that are left are the
+ * first of the next round. */
+static uint32_t take_round(struct ingress *in, uint64_t until)
 {
     struct shm_peers *shm = clients_shm(in->clients);
     uint32_t n = 0, first = in->shm_turn++;
+    uint64_t now = 0;
 
     for (uint32_t i = 0; i < shm_peers_active(shm); i++) {
         struct peer peer = {.shm = shm_peers_at(shm, (first + i) % shm_peers_active(shm))};
-        uint64_t now;
-        uint32_t took;
+        uint64_t begun;
 
         if (!shm_region_has_entries(peer.shm->region))
             continue;
-        now = clock_ns();
-        clients_at(in->clients, peer.shm->client)->heard_ns = now;
-        took = take_entries(in, &peer, now);
+        if (now >= until) {
+            in->shm_turn = first + i;
+            break;
+        }
+        begun = clock_ns();
+        clients_at(in->clients, peer.shm->client)->heard_ns = begun;
+        n += take_entries(in, &peer, begun);
         if (peer.shm->region)
             shm_region_taken(peer.shm->region);
-        latency_add(&in->stats->stage[STATS_STAGE_decode], clock_ns() - now);
-        n += took;
+        now = clock_ns();
+        latency_add(&in->stats->stage[STATS_STAGE_decode], now - begun);
     }
     return n;
 }
@@ -72,11 +76,11 @@ static uint32_t take_round(struct ingress *in)
  * there, not where it comes as quickly as it is taken. */
 static uint32_t take_shared(struct ingress *in)
 {
-    const uint64_t until = clock_ns() + SHARED_NS;
+    const uint64_t until = clock_ns() + INGRESS_NS;
     uint32_t n = 0, took;
 
     do {
-        took = take_round(in);
+        took = take_round(in, until);
         n += took;
     } while (took >= SHARED_AT_ONCE && n < SHARED_A_TURN && clock_ns() < until);
     return n;
