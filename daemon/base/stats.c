@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "clock.h"
 
@@ -189,7 +190,9 @@ void stats_client_put(struct stats *s, struct stats_client *c)
 
 /* ---------------------------------------------------------------- reading */
 
-#define READINGS_MAX 1000 /* some 50 us; a ledger that balances does so within a few */
+#define READINGS_MAX 1000 /* some 50 us; a ledger that balances does so within a few, */
+#define NAPS_MAX     200  /* unless its thread has lost its core between two counters */
+#define NAP_NS       100000
 
 static struct stats_ledger read_once(const struct stats_global *g)
 {
@@ -209,7 +212,8 @@ static bool is_same(const struct stats_ledger *a, const struct stats_ledger *b)
            a->failed == b->failed && a->in_flight == b->in_flight;
 }
 
-void stats_ledger(const struct stats_global *g, struct stats_ledger *ret_ledger)
+/* Reads until it stands still for a moment; whether it balances. */
+static bool read_still(const struct stats_global *g, struct stats_ledger *ret_ledger)
 {
     struct stats_ledger now = read_once(g), before;
     uint32_t n = 1;
@@ -219,6 +223,15 @@ void stats_ledger(const struct stats_global *g, struct stats_ledger *ret_ledger)
         now = read_once(g);
     } while ((now.imbalance || !is_same(&before, &now)) && ++n < READINGS_MAX);
     *ret_ledger = now;
+    return now.imbalance == 0;
+}
+
+void stats_ledger(const struct stats_global *g, struct stats_ledger *ret_ledger)
+{
+    const struct timespec nap = {.tv_nsec = NAP_NS};
+
+    for (uint32_t n = 0; !read_still(g, ret_ledger) && n < NAPS_MAX; n++)
+        nanosleep(&nap, NULL);
 }
 
 void stats_snapshot(const struct stats_global *g, struct stats_global *ret_copy)

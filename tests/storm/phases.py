@@ -286,10 +286,20 @@ def memory_short(storm, seconds):
         come_and_go(storm, seconds)
 
 
+def all_workers(storm):
+    """The processes of all workers, once none is away: one that starts later would be without a limit."""
+    end = time.monotonic() + LATE_S
+    while len(pids := storm.daemon.workers()) < len(storm.daemon.table("show workers")):
+        if time.monotonic() > end:
+            raise AssertionError(f"a worker is away: {storm.daemon.table('show workers')}")
+        time.sleep(farm.LOOK_S)
+    return pids
+
+
 def workers_memory_short(storm, seconds):
     """workers may have 64 MiB of memory more, and a client's RoIs make the plugin ask for 1 GiB"""
     with contextlib.ExitStack() as limits:
-        for pid in storm.daemon.workers():
+        for pid in all_workers(storm):
             with open(f"/proc/{pid}/statm", encoding="ascii") as f:
                 pages = int(f.read().split()[0])
             limits.enter_context(limited(pid, resource.RLIMIT_AS, pages * resource.getpagesize() + (64 << 20)))
