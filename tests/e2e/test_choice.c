@@ -5,7 +5,7 @@
 
 #include "workers.h"
 
-#define ROIS 320u
+#define ROIS 160u
 #define GPUS 8u /* of fakegpu.c */
 
 #define CHAINS                                                                \
