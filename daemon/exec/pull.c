@@ -221,10 +221,11 @@ static bool is_copied(const struct pull_input *in)
 {
     uint64_t n_items = 0;
 
+    if (!needs_no_check(in->kind, in->max_layer))
+        return false;
     for (uint32_t i = 0; i < in->n_rois; i++)
         n_items += in->sources[i].n;
-    return n_items * kind_item_size(in->kind) >= (uint64_t)COPIED_LEAST * in->n_rois &&
-           needs_no_check(in->kind, in->max_layer);
+    return n_items * kind_item_size(in->kind) >= (uint64_t)COPIED_LEAST * in->n_rois;
 }
 
 uint64_t pull_fetched_bytes(uint32_t kind, uint32_t max_layer, uint32_t max_rois, uint64_t bytes)

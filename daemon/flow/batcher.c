@@ -53,13 +53,14 @@ static struct lane *warmest(const struct engine_step *s, struct lane *idle)
 /* Of the lanes that are as good as the best one: that with least in flight, the next in turn. */
 static struct lane *next_in_turn(const struct engine_step *s, uint64_t best_end, uint64_t now_ns)
 {
+    const uint64_t items = batch_items(s);
     struct lane *next = NULL;
 
     for (uint32_t k = 0; k < s->n_lanes; k++) {
         struct lane *l = s->lane[(s->turn + k) % s->n_lanes];
 
         if (lane_has_room(l) &&
-            is_as_good(l, lane_expected_end(l, batch_items(s), now_ns), best_end, now_ns) &&
+            is_as_good(l, lane_expected_end(l, items, now_ns), best_end, now_ns) &&
             (!next || lane_outstanding(l) < lane_outstanding(next)))
             next = l;
     }
@@ -69,16 +70,18 @@ static struct lane *next_in_turn(const struct engine_step *s, uint64_t best_end,
 struct lane *batcher_lane(const struct engine_step *s, uint64_t now_ns)
 {
     uint64_t first = UINT64_MAX, best_end = UINT64_MAX; /* `first` of those that are known */
+    uint64_t items;
 
     if (s->is_out)
         return NULL;
+    items = batch_items(s);
     for (uint32_t k = 0; k < s->n_lanes; k++) {
         const struct lane *l = s->lane[k];
         uint64_t end;
 
         if (!l->is_up)
             continue;
-        end = lane_expected_end(l, batch_items(s), now_ns);
+        end = lane_expected_end(l, items, now_ns);
         if (end < first && lane_is_known(l))
             first = end;
         if (lane_has_room(l) && end < best_end)
