@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
+#include "base/openfiles.h"
 #include "clock.h"
 #include "log.h"
 
@@ -234,21 +234,13 @@ static int make_engine(const struct engine_setup *setup, struct generation *g, u
     return r;
 }
 
-/* Each lane has a file of its own in each shard, those of the generation before are still there;
- * the limit of a login shell is 1,024. */
+/* Each lane has a file of its own in each shard, those of the generation before are still there. */
 static void allow_files(const struct engine_setup *setup, const struct menu *menu)
 {
     const uint32_t lanes = engine_count_lanes(setup->base.config, menu,
                                               affinity_cores(setup->affinity), setup->devices);
-    const rlim_t wanted = OTHER_FILES + 2 * (rlim_t)lanes * setup->base.n_shards;
-    struct rlimit limit;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
-        return;
-    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
-    if (setrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < wanted)
-        log_warn("engine", "the limit of open files is low", "limit=%llu wanted=%llu",
-                 (unsigned long long)limit.rlim_cur, (unsigned long long)wanted);
+    openfiles_allow("engine", OTHER_FILES + 2 * (rlim_t)lanes * setup->base.n_shards);
 }
 
 static int open_all(const struct engine_setup *setup, struct generation *g)

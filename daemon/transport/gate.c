@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/openfiles.h"
 #include "clock.h"
 #include "keyfile.h"
 #include "log.h"
@@ -64,20 +64,6 @@ struct gate {
 
 /* ---------------------------------------------------------------- opening */
 
-/* Descriptors for all connections that may be there; the limit of a login shell is 1,024. */
-static void allow_descriptors(const struct gate *g)
-{
-    struct rlimit limit;
-    rlim_t wanted = 2 * (rlim_t)g->room + OTHER_FILES;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
-        return;
-    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
-    if (setrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < wanted)
-        log_warn("ingress", "the limit of open files is low", "limit=%llu wanted=%llu",
-                 (unsigned long long)limit.rlim_cur, (unsigned long long)wanted);
-}
-
 int gate_open(void *context, void *socket, const struct config *config, struct auth *auth,
               struct stats *stats, struct gate **ret_gate)
 {
@@ -93,7 +79,7 @@ int gate_open(void *context, void *socket, const struct config *config, struct a
     g->most = 2 * config->clients.max + EXTRA;
     g->room = g->most + BURST;
     g->room_gone = config->clients.max;
-    allow_descriptors(g);
+    openfiles_allow("ingress", 2 * (rlim_t)g->room + OTHER_FILES); /* for all connections */
     g->connection = calloc(g->room + 1, sizeof *g->connection);
     g->gone = calloc(g->room_gone, sizeof *g->gone);
     r = g->connection && g->gone ? accepting_open() : -ENOMEM;
