@@ -2,12 +2,12 @@
 /* A co-located client changes its RoIs while a device reads them: each is decided on values that
  * passed the checks, or refused, and the accounts are exact. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "clock.h"
 #include "sharer.h"
 #include "workers.h"
 
+#define LANE   "z@cuda:0/0"
 #define POINTS 3000u
 #define LEAST  100u /* RoIs */
 #define MOST   2000u
@@ -19,20 +19,6 @@ static const char menu[] = "name: scribble\n"
                            "streams: [physics]\n"
                            "steps: [{name: z, plugin: zfinder, params: {preset: pure}}]\n"
                            "chains: [{name: c, id: 1, steps: [{step: z}], streams: [physics]}]\n";
-
-static void launch(struct server *s)
-{
-    assert_int_equal(setenv("TRIGD_TEST_BACKENDS", "backends-cpu-gpu", 1), 0);
-    sharer_prepare(s, NULL, config, menu);
-    assert_int_equal(unsetenv("TRIGD_TEST_BACKENDS"), 0);
-    workers_launch(s);
-    server_wait_ready(s);
-}
-
-static uint64_t pulled(struct server *s)
-{
-    return server_row_number(s, "lanes", "z@cuda:0/0", "pulled");
-}
 
 /* Writes good and bad values over an RoI that the daemon has, and leaves either. */
 static void change(float *phi, uint64_t seed)
@@ -81,14 +67,15 @@ static void what_a_device_reads_is_changed(void **state)
     uint64_t sent = 0, decided = 0;
 
     (void)state;
-    launch(&s);
+    sharer_gpu_server(&s, config, menu);
     sharer_open(&c, &s);
     sharer_hello(&c, "scribbler", 0);
-    while (sent < MOST && (sent < LEAST || !pulled(&s) || decided == 0 || decided == sent))
+    while (sent < MOST &&
+           (sent < LEAST || !sharer_pulled(&s, LANE) || decided == 0 || decided == sent))
         decided += send_and_change(&c, sent++);
     printf("%lu sent, %lu decided, %lu batches pulled\n", (unsigned long)sent,
-           (unsigned long)decided, (unsigned long)pulled(&s));
-    assert_true(pulled(&s) > 0 && decided > 0 && decided < sent);
+           (unsigned long)decided, (unsigned long)sharer_pulled(&s, LANE));
+    assert_true(sharer_pulled(&s, LANE) > 0 && decided > 0 && decided < sent);
     assert_int_equal(server_counter(&s, "accepted"), decided);
     assert_int_equal(server_counter(&s, "errors"), sent - decided);
     sharer_close(&c);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Spares: processes that wait beside a worker with its device open, and take its place. */
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sharer.h"
 #include "workers.h"
 
+#define LANE      "z@cuda:0/0"
 #define TAKEOVERS 5u
 #define AWAY      ((uint64_t)20 << 20) /* bytes: behind the piece of memory that opens first */
 
@@ -72,22 +72,6 @@ static void decide(struct sharer *c, uint64_t token)
     sharer_collect(c, token, 1, NULL);
 }
 
-static uint64_t pulled(struct server *s)
-{
-    return server_row_number(s, "lanes", "z@cuda:0/0", "pulled");
-}
-
-static void launch(struct server *s)
-{
-    assert_int_equal(setenv("TRIGD_TEST_BACKENDS", "backends-cpu-gpu", 1), 0);
-    sharer_prepare(
-        s, NULL, "devices: [{backend: cuda, index: 0, lanes: 1}]\nworkers: {spare: true}\n" PATIENT,
-        menu_zfinder);
-    assert_int_equal(unsetenv("TRIGD_TEST_BACKENDS"), 0);
-    workers_launch(s);
-    server_wait_ready(s);
-}
-
 /* A spare has mapped the memory of co-located clients and opened it to its GPU: the device reads
  * the first RoI there after it took the place of the worker.  A busy machine may not have let it.
  */
@@ -100,22 +84,24 @@ static void the_memory_of_clients_is_ready(void **state)
     long spare = 0;
 
     (void)state;
-    launch(&s);
+    sharer_gpu_server(
+        &s, "devices: [{backend: cuda, index: 0, lanes: 1}]\nworkers: {spare: true}\n" PATIENT,
+        menu_zfinder);
     sharer_open(&c, &s);
     sharer_hello(&c, "spares", 0);
     assert_int_equal(shmclient_take(c.client, AWAY, &at, &address), 0);
     memset(address, 1, AWAY);
     for (long i = 1; i <= (long)TAKEOVERS && first == before; i++) {
         spare = wait_spare(&s, "cuda:0/1", spare);
-        for (uint32_t k = 0; k < 100 || pulled(&s) == 0; k++)
+        for (uint32_t k = 0; k < 100 || sharer_pulled(&s, LANE) == 0; k++)
             decide(&c, token++);
         workers_nap(1000); /* it looks twice a second */
-        before = pulled(&s);
+        before = sharer_pulled(&s, LANE);
         assert_int_equal(kill((pid_t)workers_number(&s, "cuda:0/1", "pid"), SIGKILL), 0);
         workers_wait(&s, "cuda:0/1", "restarts", i);
         assert_int_equal(workers_number(&s, "cuda:0/1", "pid"), spare);
         decide(&c, token++);
-        first = pulled(&s);
+        first = sharer_pulled(&s, LANE);
     }
     assert_int_equal(first, before + 1);
     assert_int_equal(server_counter(&s, "failed"), 0);

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "clock.h"
+#include "workers.h"
 
 #define SHARDS 3u /* of the tests with several */
 
@@ -70,6 +71,20 @@ void sharer_prepare(struct server *s, const char *third, const char *config, con
     snprintf(endpoints, sizeof endpoints, "\"%s\", \"shm://%s/shm\"%s%s", s->endpoint, s->folder,
              third ? ", " : "", third ? third : "");
     server_configure(s, endpoints, config);
+}
+
+void sharer_gpu_server(struct server *s, const char *config, const char *menu)
+{
+    assert_int_equal(setenv("TRIGD_TEST_BACKENDS", "backends-cpu-gpu", 1), 0);
+    sharer_prepare(s, NULL, config, menu);
+    assert_int_equal(unsetenv("TRIGD_TEST_BACKENDS"), 0);
+    workers_launch(s);
+    server_wait_ready(s);
+}
+
+uint64_t sharer_pulled(struct server *s, const char *lane)
+{
+    return server_row_number(s, "lanes", lane, "pulled");
 }
 
 void sharer_open(struct sharer *c, const struct server *s)

@@ -15,6 +15,10 @@ struct sharer {
 void sharer_server(struct server *s, const char *config, const char *menu);
 /* Writes the files only; `third` is one more endpoint, or NULL. */
 void sharer_prepare(struct server *s, const char *third, const char *config, const char *menu);
+/* As sharer_server, on the made-up GPUs (workers.h), and waits until it is ready. */
+void sharer_gpu_server(struct server *s, const char *config, const char *menu);
+/* Batches that a lane has read from the memory of clients. */
+uint64_t sharer_pulled(struct server *s, const char *lane);
 /* A tcp port of loopback that is free now, as are the two behind it: a port for each of three
  * shards. */
 uint16_t sharer_free_port(void);
