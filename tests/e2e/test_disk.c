@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "interpose.h"
 #include "sharer.h"
 #include "workers.h"
 
@@ -16,12 +17,6 @@
 #define WAIT_NS  (10 * NS_PER_S)
 #define PAGE     4096u
 #define NO_FAULT 1u
-
-struct page { /* as tests/storm/interpose.c has it */
-    _Atomic int64_t wall_ns;
-    _Atomic uint32_t disk, slow_ms, n_hanging;
-};
-enum { DISK_WORKS, DISK_HANGS };
 
 static const char config[] = "devices: [{backend: cpu, index: 0, lanes: 1}]\n"
                              "clients: {credits: 128, shm_mbytes: 8, heartbeat_ms: 20000}\n"

@@ -9,8 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
-#include <stdatomic.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,14 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum disk { DISK_WORKS, DISK_HANGS, DISK_IS_SLOW, DISK_FAILS };
-
-struct page {
-    _Atomic int64_t wall_ns; /* added to CLOCK_REALTIME */
-    _Atomic uint32_t disk;   /* enum disk */
-    _Atomic uint32_t slow_ms;
-    _Atomic uint32_t n_hanging; /* written here: calls that wait now */
-};
+#include "interpose.h"
 
 static struct page still; /* without a page nothing is changed */
 static struct page *page = &still;
