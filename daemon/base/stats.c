@@ -75,20 +75,69 @@ static void set_name(char *dst, const char *src)
         stats_unlock();                       \
     } while (0)
 
+static uint64_t n_left; /* under the lock */
+
+/* Empties the entry without users that was left first, and sets `ret` to it, if there is one. */
+#define TAKE_OVER(table, n, ret)                                        \
+    do {                                                                \
+        for (uint32_t i_ = 0; i_ < (n); i_++)                           \
+            if (!(table)[i_].users.count &&                             \
+                (!(ret) || (table)[i_].users.left < (ret)->users.left)) \
+                (ret) = &(table)[i_];                                   \
+        if (ret) {                                                      \
+            atomic_store(&(ret)->used, false);                          \
+            memset((ret), 0, sizeof *(ret));                            \
+        }                                                               \
+    } while (0)
+
+/* As TAKE, for an entry that menu generations use and leave. */
+#define TAKE_USED(table, n, wanted, ret, fill) \
+    do {                                       \
+        stats_lock();                          \
+        FIND(table, n, wanted, ret);           \
+        if (!(ret))                            \
+            TAKE_OVER(table, n, ret);          \
+        if (ret) {                             \
+            fill;                              \
+            (ret)->users.count++;              \
+            set_name((ret)->name, wanted);     \
+            atomic_store(&(ret)->used, true);  \
+        }                                      \
+        stats_unlock();                        \
+    } while (0)
+
+static void leave(struct stats_users *users)
+{
+    stats_lock();
+    if (!--users->count)
+        users->left = ++n_left;
+    stats_unlock();
+}
+
 struct stats_chain *stats_chain_get(struct stats *s, const char *name)
 {
     struct stats_chain *e;
 
-    TAKE(s->chain, STATS_CHAINS_MAX, name, e, (void)0);
+    TAKE_USED(s->chain, STATS_CHAINS_MAX, name, e, (void)0);
     return e;
+}
+
+void stats_chain_put(struct stats_chain *c)
+{
+    leave(&c->users);
 }
 
 struct stats_step *stats_step_get(struct stats *s, const char *name, const char *plugin)
 {
     struct stats_step *e;
 
-    TAKE(s->step, STATS_STEPS_MAX, name, e, set_name(e->plugin, plugin));
+    TAKE_USED(s->step, STATS_STEPS_MAX, name, e, set_name(e->plugin, plugin));
     return e;
+}
+
+void stats_step_put(struct stats_step *p)
+{
+    leave(&p->users);
 }
 
 /* All that were used, and one more. */

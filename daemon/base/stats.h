@@ -3,9 +3,10 @@
  *
  * Every shard has its own, so that every counter has one writing thread; it is read without a lock,
  * and readers look at the sums (stats_sum).  Entries (chains, steps, lanes, clients) are found by
- * name and kept over a reload, so counts go on; those of lanes are free again when no menu
- * generation has the lane.  The tables below give name and meaning of every counter once:
- * `show info`, `show stat`, JSON, CSV and the Prometheus page all walk them.
+ * name and kept over a reload, so counts go on.  Those of lanes are free again when no menu
+ * generation has the lane; chains and steps that no generation has make room, the first that were
+ * left first, when their table is full.  The tables below give name and meaning of every counter
+ * once: `show info`, `show stat`, JSON, CSV and the Prometheus page all walk them.
  */
 #ifndef TRIGD_STATS_H
 #define TRIGD_STATS_H
@@ -17,9 +18,9 @@
 #include "base/slow.h"
 #include "latency.h"
 
-#define STATS_CHAINS_MAX  1024
-#define STATS_STEPS_MAX   64
-#define STATS_LANES_MAX   6144 /* of two menu generations; memory comes with the first use */
+#define STATS_CHAINS_MAX  1024 /* of two menu generations */
+#define STATS_STEPS_MAX   128  /* the same */
+#define STATS_LANES_MAX   6144 /* the same; memory comes with the first use */
 #define STATS_WORKERS_MAX 256
 #define STATS_CLIENTS_MAX 1024
 #define STATS_STREAMS_MAX 64
@@ -174,9 +175,14 @@ enum stats_band { /* what `expected` of a chain bounds */
                   STATS_BAND_SECOND, /* RoIs accepted a second */
                   STATS_BAND_RUN     /* the accepted part of those that it ran on */
 };
+struct stats_users { /* menu generations that have an entry; under stats_lock */
+    uint32_t count;
+    uint64_t left; /* grows: which entry was left before which */
+};
 struct stats_chain {
     char name[STATS_NAME];
     _Atomic bool used;
+    struct stats_users users;
     _Atomic double prescale;
     _Atomic uint32_t band; /* enum stats_band */
     _Atomic double expected_min, expected_max;
@@ -187,6 +193,7 @@ struct stats_step {
     char name[STATS_NAME];
     char plugin[STATS_NAME];
     _Atomic bool used;
+    struct stats_users users;
     STATS_STEP(STATS_FIELD)
 };
 struct stats_lane { /* name: STEP@BACKEND:INDEX/NUMBER */
@@ -277,7 +284,12 @@ void stats_free(struct stats *s);
 /* The entry of that name, the old one or a new one; NULL when the table is full.  A name is fixed
  * while `used` is set; readers copy names under stats_lock. */
 struct stats_chain *stats_chain_get(struct stats *s, const char *name);
+/* Ends what stats_chain_get began.  The entry stays for the next of that name, until its place is
+ * needed. */
+void stats_chain_put(struct stats_chain *c);
 struct stats_step *stats_step_get(struct stats *s, const char *name, const char *plugin);
+/* The same for stats_step_get. */
+void stats_step_put(struct stats_step *p);
 struct stats_lane *stats_lane_get(struct stats *s, const char *name, const char *device,
                                   uint32_t slots);
 /* Ends what stats_lane_get began.  The last one frees the entry: its counts end with the lane. */

@@ -118,7 +118,8 @@ static int plan_step(const struct engine_setup *setup, struct engine *e, uint32_
 
     s->stats = stats_step_get(setup->base.shard[e->shard].stats, m->name, m->plugin->d.name);
     if (!s->stats) {
-        log_error("engine", "too many steps were seen since the start", "most=%u", STATS_STEPS_MAX);
+        log_error("engine", "menus that are still in use have too many steps", "most=%u",
+                  STATS_STEPS_MAX);
         return -EINVAL;
     }
     if (m->head != number)
@@ -224,7 +225,7 @@ static int make_engine(const struct engine_setup *setup, struct generation *g, u
     for (uint32_t i = 0; i < e->menu->n_chains; i++) {
         e->chain[i] = stats_chain_get(setup->base.shard[shard].stats, e->menu->chains[i].name);
         if (!e->chain[i]) {
-            log_error("engine", "too many chains were seen since the start", "most=%u",
+            log_error("engine", "menus that are still in use have too many chains", "most=%u",
                       STATS_CHAINS_MAX);
             return -EINVAL;
         }
@@ -283,7 +284,12 @@ static void close_lane(struct lane *l)
 
 static void close_engine(struct engine *e)
 {
+    for (uint32_t i = 0; i < MENU_CHAINS_MAX; i++)
+        if (e->chain[i])
+            stats_chain_put(e->chain[i]);
     for (uint32_t i = 0; i < MENU_STEPS_MAX; i++) {
+        if (e->step[i].stats)
+            stats_step_put(e->step[i].stats);
         for (uint32_t k = 0; k < e->step[i].n_lanes; k++)
             close_lane(e->step[i].lane[k]);
         for (uint32_t k = 0; k < e->step[i].n_retries; k++)

@@ -240,6 +240,58 @@ static void lanes_that_are_gone_make_room(void **state)
     stats_free(s);
 }
 
+/* A step that no generation has keeps its counts until the table is full; then the one that was
+ * left first makes room.  Those in use stay. */
+static void steps_that_are_gone_make_room(void **state)
+{
+    struct stats *s = make_stats(5);
+    struct stats_step *step[STATS_STEPS_MAX];
+    char name[STATS_NAME];
+
+    (void)state;
+    for (uint32_t i = 0; i < STATS_STEPS_MAX; i++) {
+        snprintf(name, sizeof name, "step %u", i);
+        step[i] = stats_step_get(s, name, "plugin");
+        assert_ptr_equal(step[i], &s->step[i]);
+        stats_set(&step[i]->rois, i);
+    }
+    assert_null(stats_step_get(s, "one more", "plugin"));
+    stats_step_put(step[9]);
+    stats_step_put(step[4]);
+    assert_ptr_equal(stats_step_get(s, "step 9", "another"), step[9]); /* its counts go on */
+    assert_int_equal(stats_get(&step[9]->rois), 9);
+    assert_string_equal(step[9]->plugin, "another");
+    stats_step_put(step[9]); /* after step 4 now */
+    assert_ptr_equal(stats_step_get(s, "one more", "plugin"), step[4]);
+    assert_string_equal(step[4]->name, "one more");
+    assert_int_equal(stats_get(&step[4]->rois), 0);
+    assert_ptr_equal(stats_step_get(s, "two more", "plugin"), step[9]);
+    assert_null(stats_step_get(s, "three more", "plugin"));
+    stats_free(s);
+}
+
+/* The same for chains: a name that two generations have is in use until both are gone. */
+static void chains_that_are_gone_make_room(void **state)
+{
+    struct stats *s = make_stats(5);
+    struct stats_chain *c = &s->chain[0];
+    char name[STATS_NAME];
+
+    (void)state;
+    assert_ptr_equal(stats_chain_get(s, "chain"), c);
+    for (uint32_t i = 1; i < STATS_CHAINS_MAX; i++) {
+        snprintf(name, sizeof name, "chain %u", i);
+        assert_ptr_equal(stats_chain_get(s, name), &s->chain[i]);
+    }
+    stats_chain_put(c);
+    assert_null(stats_chain_get(s, "one more"));
+    stats_chain_put(c);
+    assert_int_equal(stats_get(&c->pass), 5);
+    assert_ptr_equal(stats_chain_get(s, "one more"), c);
+    assert_int_equal(stats_get(&c->pass), 0);
+    stats_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(clients_go_where_fewest_are),
@@ -248,7 +300,9 @@ int main(void)
                                        cmocka_unit_test(connections_are_handed_over),
                                        cmocka_unit_test(each_shard_has_its_part),
                                        cmocka_unit_test(counters_are_summed),
-                                       cmocka_unit_test(lanes_that_are_gone_make_room)};
+                                       cmocka_unit_test(lanes_that_are_gone_make_room),
+                                       cmocka_unit_test(steps_that_are_gone_make_room),
+                                       cmocka_unit_test(chains_that_are_gone_make_room)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

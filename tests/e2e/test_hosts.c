@@ -8,6 +8,8 @@
 
 #include "workers.h"
 
+#define FULL_STEPS 64u /* as many as a menu may have */
+
 /* A worker gets no more memory than it may have. */
 static void memory_has_a_limit(void **state)
 {
@@ -273,6 +275,50 @@ static void renamed_steps(void **state)
     link_end_well(&s, &l);
 }
 
+/* A menu of steps of that name and a number, eight in each chain. */
+static void full_menu(const char *name, char *menu, size_t bytes)
+{
+    size_t at = (size_t)snprintf(menu, bytes, "name: full\nstreams: [physics]\nsteps:\n");
+
+    for (uint32_t i = 0; i < FULL_STEPS; i++)
+        at += (size_t)snprintf(menu + at, bytes - at, "  - {name: %s%u, plugin: fault}\n", name, i);
+    at += (size_t)snprintf(menu + at, bytes - at, "chains:\n");
+    for (uint32_t i = 0; i < FULL_STEPS; i++) {
+        if (i % 8 == 0)
+            at += (size_t)snprintf(menu + at, bytes - at,
+                                   "  - {name: c%u, id: %u, prescale: 1, streams: [physics],\n"
+                                   "     steps: [",
+                                   i, i + 1);
+        at += (size_t)snprintf(menu + at, bytes - at, "{step: %s%u, cuts: [{value: n, min: 1}]}%s",
+                               name, i, i % 8 == 7 ? "]}\n" : ", ");
+    }
+    assert_true(at < bytes);
+}
+
+/* Menus of new names are taken again and again: names that no menu has any more make room. */
+static void many_names(void **state)
+{
+    static const char *const names[] = {"a", "b", "c", "d"};
+    struct server s;
+    struct link l;
+
+    (void)state;
+    workers_open(&s, &l, workers_one_lane);
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char menu[16384], *answer;
+
+        full_menu(names[i], menu, sizeof menu);
+        server_menu(&s, menu);
+        answer = server_ask(&s, "reload");
+        assert_non_null(strstr(answer, "menu reloaded"));
+        free(answer);
+        workers_send(&l, i * WORKERS_BATCH, WORKERS_BATCH, 0);
+        workers_expect(&l, i * WORKERS_BATCH, WORKERS_BATCH, 0);
+    }
+    assert_int_equal(server_counter(&s, "failed"), 0);
+    link_end_well(&s, &l);
+}
+
 /* Eight GPUs share the load.  One that is lost leaves the others serving, and serves again when it
  * is back. */
 static void many_gpus(void **state)
@@ -392,6 +438,7 @@ int main(void)
         cmocka_unit_test(a_demo_on_256_cores),
         cmocka_unit_test(lanes_have_a_limit),
         cmocka_unit_test(renamed_steps),
+        cmocka_unit_test(many_names),
         cmocka_unit_test(many_gpus),
         cmocka_unit_test(one_of_two_gpus),
         cmocka_unit_test(an_roi_that_loses_every_gpu),
