@@ -95,15 +95,6 @@ struct check_fault check_fault_of(uint32_t kind, uint32_t column, size_t at, con
                                 .at = at};
 }
 
-bool check_is_fault(const struct check_fault *f)
-{
-    const struct trg_collection *info = kind_info(kind_of_hash(f->hash));
-
-    return info && f->column < info->n_columns &&
-           (f->code == TRIGD__V1__ERROR__CODE__OUT_OF_RANGE ||
-            f->code == TRIGD__V1__ERROR__CODE__NOT_FINITE);
-}
-
 int check_say(const struct check_fault *f, uint32_t max_layer, uint64_t token,
               struct wire_error *ret_error)
 {

@@ -34,8 +34,6 @@ bool check_find(uint32_t kind, size_t n, const void *const *column, uint32_t max
                 struct check_fault *ret_fault);
 /* The fault that a value is which is not allowed: number `at` of a column, whose bits are there. */
 struct check_fault check_fault_of(uint32_t kind, uint32_t column, size_t at, const void *bits);
-/* Whether a fault that another process claims to have found is one that check_find can give. */
-bool check_is_fault(const struct check_fault *f);
 /* Says what is wrong: -EBADMSG. */
 int check_say(const struct check_fault *f, uint32_t max_layer, uint64_t token,
               struct wire_error *ret_error);

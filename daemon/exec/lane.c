@@ -354,28 +354,20 @@ static int take_member(struct lane *l, struct roi *r, uint32_t i, uint32_t m)
     return l->has_products ? take_products(l, r, i, m) : 0;
 }
 
-/* Takes what was found wrong while the batch was gathered. */
-static int take_fault(struct lane *l, const struct roi *r, uint32_t i)
+/* Whether a value was found that is not allowed while the batch was gathered. */
+static bool is_refused(const struct lane *l, uint32_t i)
 {
     const struct lane_batch *b = &l->batch[l->first];
-    struct check_fault fault = {0};
 
-    if (b->is_gathered_here)
-        fault = b->fault[i];
-    if (!fault.code && (b->raw || !b->is_gathered_here))
-        fault = l->view[l->first].faults[i];
-    if (!fault.code)
-        return 0;
-    if (!check_is_fault(&fault))
-        return -EBADMSG;
-    pool_steps(l->s.pool, r)[l->s.group->step].fault = fault;
-    return -ERANGE;
+    if (b->is_gathered_here && b->fault[i].code)
+        return true;
+    return (b->raw || !b->is_gathered_here) && l->view[l->first].faults[i].code;
 }
 
 int lane_take(struct lane *l, uint32_t i)
 {
     struct roi *r = &l->s.pool->rois[l->batch[l->first].roi[i]];
-    int error = r->region || r->unseen ? take_fault(l, r, i) : 0;
+    int error = (r->region || r->unseen) && is_refused(l, i) ? -ERANGE : 0;
 
     for (uint32_t m = 0; !error && m < l->n_members; m++)
         error = take_member(l, r, i, m);

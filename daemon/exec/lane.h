@@ -160,8 +160,8 @@ struct lane_done { /* a batch that came back */
 /* The oldest batch, if it has come back.  Valid until lane_release. */
 bool lane_finished(struct lane *l, struct lane_done *ret_done);
 /* Moves the results of RoI number `i` of it into its record, products into its block.  -EBADMSG:
- * the runner claims what cannot be (logged with the plugin's name); -ERANGE: a value of a
- * co-located client is not allowed, see the `fault` of the head's step. */
+ * the runner claims what cannot be (logged with the plugin's name); -ERANGE: one claims that a
+ * value of it is not allowed. */
 int lane_take(struct lane *l, uint32_t i);
 void lane_release(struct lane *l);
 /* The oldest batch of a lane whose runner is gone: as lane_finished, with -EOWNERDEAD.  Waits for

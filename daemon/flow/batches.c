@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "flow/batcher.h"
 #include "flow/dispatch_inner.h"
+#include "flow/value_guard.h"
 #include "log.h"
 
 #define AHEAD   4u       /* RoIs whose data is fetched before it is needed */
@@ -48,6 +49,26 @@ static void fail_in_step(struct dispatch *d, uint32_t roi, uint32_t step, enum r
               (struct roi_why){.what = (uint8_t)what, .step = (uint8_t)step, .number = number});
 }
 
+/* A lane found values that are not allowed.  The client is refused for what it sent, not for what a
+ * plugin made of the worker's copy: then, or if the client has changed its memory, the RoI fails.
+ */
+static void take_refusal(struct dispatch *d, struct engine *e, uint32_t head, uint32_t roi)
+{
+    const struct roi *r = dispatch_at(d, roi);
+    struct check_fault fault;
+
+    stats_add(&e->step[head].stats->failed, 1);
+    if (value_guard_find(d->pool, r, r->kinds & e->step[head].gathers, &fault)) {
+        rois_refuse(d, roi, &fault);
+        return;
+    }
+    log_warn("dispatch", "a lane refuses values that are allowed: the RoI fails",
+             "step=%s run=%u l1id=%u roi=%u", e->menu->steps[head].name, r->info.run, r->info.l1id,
+             r->info.roi_id);
+    stats_add(&d->stats->g.plugin_errors, 1);
+    fail_in_step(d, roi, head, ROI_END_CLAIM, 0);
+}
+
 /* Moves an RoI on with what a lane made of it. */
 static void use_result(struct dispatch *d, struct engine *e, uint32_t head, uint32_t roi, int error)
 {
@@ -58,8 +79,7 @@ static void use_result(struct dispatch *d, struct engine *e, uint32_t head, uint
 
     r->unseen &= ~e->step[head].gathers;
     if (error == -ERANGE) {
-        stats_add(&e->step[head].stats->failed, 1);
-        rois_refuse(d, roi, &pool_steps(d->pool, r)[head].fault);
+        take_refusal(d, e, head, roi);
         return;
     }
     if (error < 0) {

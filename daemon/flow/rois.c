@@ -49,13 +49,14 @@ void rois_refuse(struct dispatch *d, uint32_t roi, const struct check_fault *fau
  * are wrong. */
 static void conclude(struct dispatch *d, uint32_t roi, bool is_early)
 {
+    const struct roi *r = dispatch_at(d, roi);
     struct check_fault fault;
 
-    if (dispatch_at(d, roi)->unseen && value_guard_rest(d->pool, dispatch_at(d, roi), &fault)) {
+    if (r->unseen && value_guard_find(d->pool, r, r->unseen, &fault)) {
         rois_refuse(d, roi, &fault);
         return;
     }
-    if (dispatch_at(d, roi)->event) {
+    if (r->event) {
         events_end(d, roi);
         return;
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "flow/value_guard.h"
 
-bool value_guard_rest(const struct pool *pool, const struct roi *r, struct check_fault *ret_fault)
+bool value_guard_find(const struct pool *pool, const struct roi *r, uint32_t kinds,
+                      struct check_fault *ret_fault)
 {
-    for (uint32_t left = r->unseen; left; left &= left - 1) {
+    for (uint32_t left = kinds; left; left &= left - 1) {
         const uint32_t kind = (uint32_t)__builtin_ctz(left);
         const struct roi_collection *c = pool_input(r, kind);
         const void *column[TRG_COLUMNS_MAX] = {NULL};

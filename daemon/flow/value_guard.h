@@ -6,13 +6,15 @@
  * time, no other check counts.  Ingress checks only the values that it copies itself, not these nor
  * those of kept messages (held.h).  Columns that no lane has read when the chains of an RoI have
  * ended are checked here, so a bad value has the same answer as in a message, whichever columns the
- * menu reads. */
+ * menu reads.  What a worker says of bad values is looked at here as well, before the client is
+ * refused: a plugin may have written over the worker's copy. */
 #ifndef TRIGD_VALUE_GUARD_H
 #define TRIGD_VALUE_GUARD_H
 #include "check.h"
 #include "memory/pool.h"
 
-/* Checks the collections of an RoI that no lane has gathered (r->unseen):
- * whether one holds a value that is not allowed. */
-bool value_guard_rest(const struct pool *pool, const struct roi *r, struct check_fault *ret_fault);
+/* Checks collections that the RoI has, 1 << kind for each: whether one holds a value that is not
+ * allowed. */
+bool value_guard_find(const struct pool *pool, const struct roi *r, uint32_t kinds,
+                      struct check_fault *ret_fault);
 #endif

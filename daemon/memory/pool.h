@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "check_fault.h"
 #include "encoding.h"
 #include "trigd/plugin.h"
 #include "wire.h"
@@ -36,7 +35,6 @@ struct roi_collection {
 struct roi_step {
     struct trg_result result;
     struct roi_collection product[TRG_OUTPUTS_MAX]; /* no room in those without a reader */
-    struct check_fault fault; /* found while its batch was gathered; of the head of a group */
 };
 
 enum roi_end {                     /* why an RoI goes to the debug stream */

@@ -407,7 +407,8 @@ static void any_place(void **state)
 static void the_rest(void **state)
 {
     struct fixture *f = *state;
-    struct roi r = {.region = 1, .unseen = 1u << TRG_SPACEPOINTS};
+    const uint32_t kinds = 1u << TRG_SPACEPOINTS;
+    struct roi r = {.region = 1};
     struct check_fault fault;
 
     r.in[TRG_SPACEPOINTS] =
@@ -416,20 +417,18 @@ static void the_rest(void **state)
                                 .capacity = N,
                                 .n = N,
                                 .is_there = true};
-    assert_false(value_guard_rest(f->pool, &r, &fault));
+    assert_false(value_guard_find(f->pool, &r, kinds, &fault));
     column(f, TRG_SPACEPOINTS, 3)[1] = 99;
-    assert_true(value_guard_rest(f->pool, &r, &fault));
+    assert_true(value_guard_find(f->pool, &r, kinds, &fault));
     assert_int_equal((int)fault.value, 99);
-    r.unseen = 0;
-    assert_false(value_guard_rest(f->pool, &r, &fault));
+    assert_false(value_guard_find(f->pool, &r, 0, &fault));
     write_numbers(f, &good_table);
-    r.unseen = 1u << TRG_SPACEPOINTS;
     r.in[TRG_SPACEPOINTS].is_encoded = true;
     r.in[TRG_SPACEPOINTS].at = (uint64_t)(numbers(f, 0) - f->pool->base);
     memset(numbers(f, 0), 0xff, (size_t)2 * N); /* as floats they would be no numbers */
-    assert_false(value_guard_rest(f->pool, &r, &fault));
+    assert_false(value_guard_find(f->pool, &r, kinds, &fault));
     numbers(f, 3)[4] = 77;
-    assert_true(value_guard_rest(f->pool, &r, &fault));
+    assert_true(value_guard_find(f->pool, &r, kinds, &fault));
     assert_int_equal((int)fault.value, 77);
 }
 
