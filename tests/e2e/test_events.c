@@ -27,7 +27,7 @@ static const char menu[] =
     "streams: [physics, express]\n"
     "roi_types: [{name: jet, number: 0}, {name: mu, number: 1}]\n"
     "steps:\n"
-    "  - {name: points, plugin: fault, params: {stall_ms: 400}}\n"
+    "  - {name: points, plugin: fault}\n"
     "chains:\n"
     "  - {name: 2jets, id: 1, types: [jet], multiplicity: 2, streams: [physics],\n"
     "     steps: [{step: points, cuts: [{value: n, min: 10}]}]}\n"
@@ -252,6 +252,7 @@ static void rois_that_are_alone_go_by(void **state)
 
 static void early_reject_leaves_rois_undone(void **state)
 {
+    pid_t worker;
     BEGIN;
 
     begin(&s, &l, config);
@@ -263,14 +264,18 @@ static void early_reject_leaves_rois_undone(void **state)
     send_event(&l, 1, 4, 3, 1, POINTS(50)); /* it comes after the decision */
     collect(&l, 1, 0, &a);
     assert_true(!a.roi[3].accept && a.roi[3].status == TRIGD__V1__STATUS__SKIPPED);
-    PARTS(&l, 2, 3, {.token = 0, .roi_id = FAULT_STALL, .n = 20}); /* it takes a while */
-    server_wait_counter(&s, "received", 5);
+    worker = (pid_t)server_row_number(&s, "workers", "cpu:0/1", "pid");
+    assert_int_equal(kill(worker, SIGSTOP), 0); /* the next one takes a while */
+    PARTS(&l, 2, 3, {.token = 0, .n = 20});
+    while (server_row_number(&s, "lanes", "points@cpu:0/0", "in_flight") == 0)
+        usleep(1000);
     PARTS(&l, 2, 3, {.token = 1, .roi_id = 1, .type = 1}, {.token = 2, .roi_id = 2, .type = 1});
     collect(&l, 3, 1, &a); /* muons are no jets */
     assert_true(!a.event[0].accept && a.event[0].came == 3);
     assert_int_equal(a.roi[0].status, TRIGD__V1__STATUS__SKIPPED);
     assert_int_equal(server_counter(&s, "skipped"), 2);
     assert_int_equal(server_counter(&s, "rejected"), 7);
+    assert_int_equal(kill(worker, SIGCONT), 0);
     server_wait_counter(&s, "late_results", 1);
     end(&s, &l);
 }

@@ -8,6 +8,8 @@
 
 #include "workers.h"
 
+#define PATIENCE 6000 /* naps of 10 ms */
+
 #define GUEST(more) \
     "guests:\n  - {guest: v, plugin: visitor, backend: cpu, checkpoint_s: 0" more "}\n"
 #define ONE_LANE "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH PATIENT
@@ -41,7 +43,7 @@ static void await_state(struct server *s, const char *wanted)
 {
     char state[64] = "";
 
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < PATIENCE; i++) {
         cell(s, "state", state, sizeof state);
         if (!strcmp(state, wanted))
             return;
@@ -52,7 +54,7 @@ static void await_state(struct server *s, const char *wanted)
 
 static void await_slices(struct server *s, unsigned long least)
 {
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < PATIENCE; i++) {
         if (number(s, "slices") >= least)
             return;
         workers_nap(10);
@@ -140,7 +142,8 @@ static void it_has_the_time_of_nobody_else(void **state)
     (void)state;
     workers_open(&s, &l, ONE_LANE GUEST(""));
     await_slices(&s, 100);
-    send_batches(&l, &token, 20);
+    for (int i = 0; i < 200 && number(&s, "yielded") == 0; i++) /* until one meets a slice */
+        send_batches(&l, &token, 20);
     for (int i = 0; n < 0 && i < 10; i++, token += WORKERS_BATCH)
         n = slices_beside_a_batch(&s, &l, token);
     assert_in_range(n, 0, 1); /* one may have been in flight */
