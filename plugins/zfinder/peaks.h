@@ -123,8 +123,9 @@ TRG_FN struct zf_peak zf_take_out(const struct zf_histogram h, trg_u32 n_bins, t
 }
 
 /* Finds the highest three bins, takes them out, again and again: what remains is in the histogram.
- * Every work-item of the group goes through all of it.  Unused places of the list, which has
- * peaks_room, get no entries; `more` tells whether a peak was left when it was full. */
+ * Every work-item of the group goes through all of it, from a barrier on.  Unused places of the
+ * list, which has peaks_room, get no entries; `more` tells whether a peak was left when it was
+ * full. */
 TRG_GROUP_FN void zf_find_peaks(const struct zf_histogram h, const struct zf_roi roi,
                                 const struct zf_par *par, trg_u32 slice,
                                 TRG_GLOBAL struct zf_peak *list, TRG_LOCAL struct zf_sums *s)
@@ -132,7 +133,6 @@ TRG_GROUP_FN void zf_find_peaks(const struct zf_histogram h, const struct zf_roi
     for (trg_u32 k = 0; k < par->peaks_room + par->look_for_more; k++) {
         trg_u32 top;
 
-        TRG_BARRIER();
         if (TRG_LID == 0u) {
             s->best = 0u;
             s->order = 0xffffffffu;
@@ -145,13 +145,13 @@ TRG_GROUP_FN void zf_find_peaks(const struct zf_histogram h, const struct zf_roi
             TRG_ATOMIC_MIN_LOCAL(&s->order, zf_first_of(h.count, roi.n_bins, par->charges,
                                                         par->prefer_central, top));
         TRG_BARRIER();
-        if (TRG_LID == 0u && s->best < par->min_total) {
-            if (k < par->peaks_room)
+        if (TRG_LID == 0u) { /* one choice of three: PoCL 5 compiles no deeper ones here */
+            if (k == par->peaks_room)
+                s->more = s->best >= par->min_total;
+            else if (s->best < par->min_total)
                 list[k].total = 0u;
-        } else if (TRG_LID == 0u && k == par->peaks_room) {
-            s->more = 1u;
-        } else if (TRG_LID == 0u) {
-            list[k] = zf_take_out(h, roi.n_bins, slice, s->order, s->best);
+            else
+                list[k] = zf_take_out(h, roi.n_bins, slice, s->order, s->best);
         }
         TRG_BARRIER();
     }
