@@ -409,6 +409,7 @@ static void crowd(bool is_shm)
     client_open(&c, &s, is_shm);
     pid = (pid_t)workers_number(&s, "cpu:0/1", "pid");
     assert_int_equal(kill(pid, SIGSTOP), 0);
+    workers_nap(100); /* until all of its threads have stopped */
     for (; tries < TRIES && spread_us < (int64_t)MS; tries++) {
         const int64_t apart_us = send_crowd(&s, &c);
 

@@ -266,6 +266,7 @@ static void early_reject_leaves_rois_undone(void **state)
     assert_true(!a.roi[3].accept && a.roi[3].status == TRIGD__V1__STATUS__SKIPPED);
     worker = (pid_t)server_row_number(&s, "workers", "cpu:0/1", "pid");
     assert_int_equal(kill(worker, SIGSTOP), 0); /* the next one takes a while */
+    usleep(100000);                             /* until all of its threads have stopped */
     PARTS(&l, 2, 3, {.token = 0, .n = 20});
     while (server_row_number(&s, "lanes", "points@cpu:0/0", "in_flight") == 0)
         usleep(1000);
