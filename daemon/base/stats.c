@@ -62,18 +62,22 @@ static void set_name(char *dst, const char *src)
         }                                                                      \
     } while (0)
 
-/* Takes the entry of that name, or a free one, which `fill` completes before others see it. */
-#define TAKE(table, n, wanted, ret, fill)     \
-    do {                                      \
-        stats_lock();                         \
-        FIND(table, n, wanted, ret);          \
-        if (ret) {                            \
-            fill;                             \
-            set_name((ret)->name, wanted);    \
-            atomic_store(&(ret)->used, true); \
-        }                                     \
-        stats_unlock();                       \
+/* Takes the entry of that name, or a free one, or else what `otherwise` sets `ret` to; `fill`
+ * completes it before others see it. */
+#define TAKE_ELSE(table, n, wanted, ret, otherwise, fill) \
+    do {                                                  \
+        stats_lock();                                     \
+        FIND(table, n, wanted, ret);                      \
+        if (!(ret))                                       \
+            otherwise;                                    \
+        if (ret) {                                        \
+            fill;                                         \
+            set_name((ret)->name, wanted);                \
+            atomic_store(&(ret)->used, true);             \
+        }                                                 \
+        stats_unlock();                                   \
     } while (0)
+#define TAKE(table, n, wanted, ret, fill) TAKE_ELSE(table, n, wanted, ret, (void)0, fill)
 
 static uint64_t n_left; /* under the lock */
 
@@ -90,22 +94,6 @@ static uint64_t n_left; /* under the lock */
         }                                                               \
     } while (0)
 
-/* As TAKE, for an entry that menu generations use and leave. */
-#define TAKE_USED(table, n, wanted, ret, fill) \
-    do {                                       \
-        stats_lock();                          \
-        FIND(table, n, wanted, ret);           \
-        if (!(ret))                            \
-            TAKE_OVER(table, n, ret);          \
-        if (ret) {                             \
-            fill;                              \
-            (ret)->users.count++;              \
-            set_name((ret)->name, wanted);     \
-            atomic_store(&(ret)->used, true);  \
-        }                                      \
-        stats_unlock();                        \
-    } while (0)
-
 static void leave(struct stats_users *users)
 {
     stats_lock();
@@ -118,7 +106,8 @@ struct stats_chain *stats_chain_get(struct stats *s, const char *name)
 {
     struct stats_chain *e;
 
-    TAKE_USED(s->chain, STATS_CHAINS_MAX, name, e, (void)0);
+    TAKE_ELSE(s->chain, STATS_CHAINS_MAX, name, e, TAKE_OVER(s->chain, STATS_CHAINS_MAX, e),
+              e->users.count++);
     return e;
 }
 
@@ -131,7 +120,10 @@ struct stats_step *stats_step_get(struct stats *s, const char *name, const char 
 {
     struct stats_step *e;
 
-    TAKE_USED(s->step, STATS_STEPS_MAX, name, e, set_name(e->plugin, plugin));
+    TAKE_ELSE(s->step, STATS_STEPS_MAX, name, e, TAKE_OVER(s->step, STATS_STEPS_MAX, e), {
+        set_name(e->plugin, plugin);
+        e->users.count++;
+    });
     return e;
 }
 
