@@ -50,23 +50,20 @@ static void fail_in_step(struct dispatch *d, uint32_t roi, uint32_t step, enum r
 }
 
 /* A lane found values that are not allowed.  The client is refused for what it sent, not for what a
- * plugin made of the worker's copy: then, or if the client has changed its memory, the RoI fails.
- */
-static void take_refusal(struct dispatch *d, struct engine *e, uint32_t head, uint32_t roi)
+ * plugin made of the worker's copy, nor for memory that it has changed meanwhile; whether it is. */
+static bool refuse(struct dispatch *d, const struct engine *e, uint32_t head, uint32_t roi)
 {
     const struct roi *r = dispatch_at(d, roi);
     struct check_fault fault;
 
-    stats_add(&e->step[head].stats->failed, 1);
     if (value_guard_find(d->pool, r, r->kinds & e->step[head].gathers, &fault)) {
         rois_refuse(d, roi, &fault);
-        return;
+        return true;
     }
     log_warn("dispatch", "a lane refuses values that are allowed: the RoI fails",
              "step=%s run=%u l1id=%u roi=%u", e->menu->steps[head].name, r->info.run, r->info.l1id,
              r->info.roi_id);
-    stats_add(&d->stats->g.plugin_errors, 1);
-    fail_in_step(d, roi, head, ROI_END_CLAIM, 0);
+    return false;
 }
 
 /* Moves an RoI on with what a lane made of it. */
@@ -78,12 +75,10 @@ static void use_result(struct dispatch *d, struct engine *e, uint32_t head, uint
     uint32_t bad = MENU_STEPS_MAX;
 
     r->unseen &= ~e->step[head].gathers;
-    if (error == -ERANGE) {
-        take_refusal(d, e, head, roi);
-        return;
-    }
     if (error < 0) {
         stats_add(&e->step[head].stats->failed, 1);
+        if (error == -ERANGE && refuse(d, e, head, roi))
+            return;
         stats_add(&d->stats->g.plugin_errors, 1);
         fail_in_step(d, roi, head, ROI_END_CLAIM, 0);
         return;

@@ -4,8 +4,8 @@
 bool value_guard_find(const struct pool *pool, const struct roi *r, uint32_t kinds,
                       struct check_fault *ret_fault)
 {
-    for (uint32_t left = kinds; left; left &= left - 1) {
-        const uint32_t kind = (uint32_t)__builtin_ctz(left);
+    for (; kinds; kinds &= kinds - 1) {
+        const uint32_t kind = (uint32_t)__builtin_ctz(kinds);
         const struct roi_collection *c = pool_input(r, kind);
         const void *column[TRG_COLUMNS_MAX] = {NULL};
 
