@@ -166,13 +166,9 @@ static void stalled(bool is_shm, enum stall how)
                   menu);
     client_open(&c, &s, is_shm);
     make_specs(specs);
-    pid = (pid_t)workers_number(&s, "cpu:0/1", "pid");
-    if (how == LANE) {
+    pid = how == LANE ? (pid_t)workers_number(&s, "cpu:0/1", "pid") : workers_stop(&s, "cpu:0/1");
+    if (how == LANE)
         specs[0].roi_id = FAULT_HANG;
-    } else {
-        assert_int_equal(kill(pid, SIGSTOP), 0);
-        workers_nap(100); /* until all of its threads have stopped */
-    }
     for (; tries < TRIES && e.n_near < ROIS - 3; tries++) {
         const uint64_t sent_ns = clock_ns();
 
@@ -407,9 +403,7 @@ static void crowd(bool is_shm)
                   "clients: {credits: 8000, heartbeat_ms: 20000}\n",
                   menu);
     client_open(&c, &s, is_shm);
-    pid = (pid_t)workers_number(&s, "cpu:0/1", "pid");
-    assert_int_equal(kill(pid, SIGSTOP), 0);
-    workers_nap(100); /* until all of its threads have stopped */
+    pid = workers_stop(&s, "cpu:0/1");
     for (; tries < TRIES && spread_us < (int64_t)MS; tries++) {
         const int64_t apart_us = send_crowd(&s, &c);
 

@@ -14,8 +14,7 @@
 
 #include <cmocka.h>
 
-#include "fault.h"
-#include "harness.h"
+#include "workers.h"
 
 static const char config[] = "devices: [{backend: cpu, lanes: 1}]\n"
                              "limits: {soft_ms: 0, hard_ms: 60000}\n"
@@ -264,12 +263,10 @@ static void early_reject_leaves_rois_undone(void **state)
     send_event(&l, 1, 4, 3, 1, POINTS(50)); /* it comes after the decision */
     collect(&l, 1, 0, &a);
     assert_true(!a.roi[3].accept && a.roi[3].status == TRIGD__V1__STATUS__SKIPPED);
-    worker = (pid_t)server_row_number(&s, "workers", "cpu:0/1", "pid");
-    assert_int_equal(kill(worker, SIGSTOP), 0); /* the next one takes a while */
-    usleep(100000);                             /* until all of its threads have stopped */
+    worker = workers_stop(&s, "cpu:0/1"); /* the next one takes a while */
     PARTS(&l, 2, 3, {.token = 0, .n = 20});
     while (server_row_number(&s, "lanes", "points@cpu:0/0", "in_flight") == 0)
-        usleep(1000);
+        workers_nap(1);
     PARTS(&l, 2, 3, {.token = 1, .roi_id = 1, .type = 1}, {.token = 2, .roi_id = 2, .type = 1});
     collect(&l, 3, 1, &a); /* muons are no jets */
     assert_true(!a.event[0].accept && a.event[0].came == 3);

@@ -231,8 +231,7 @@ static void killed_with_thousands_in_flight(void **state)
                  "batching: {max_rois: 1024, max_age_us: 5000000, eager: false}\n"
                  "pool: {rois: 49152}\n"
                  "clients: {credits: 8192, max_rois: 1024, heartbeat_ms: 20000}\n");
-    pid = (pid_t)workers_number(&s, "cpu:0/1", "pid");
-    assert_int_equal(kill(pid, SIGSTOP), 0);
+    pid = workers_stop(&s, "cpu:0/1");
     for (uint32_t sent = 0; sent < CROWD; sent += CROWD_BATCH) {
         for (uint32_t i = 0; i < CROWD_BATCH; i++)
             specs[i] = (struct roi_spec){.token = sent + i, .roi_id = i + 1000, .n = 10};
@@ -257,8 +256,7 @@ static void a_stopped_worker(void **state)
     workers_open(&s, &l,
                  "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH PATIENT
                  "workers: {hang_ms: 300}\n");
-    assert_int_equal(kill((pid_t)workers_number(&s, "cpu:0/1", "pid"), SIGSTOP), 0);
-    workers_nap(100); /* until all of its threads have stopped */
+    workers_stop(&s, "cpu:0/1");
     workers_send(&l, 100, WORKERS_BATCH, 0);
     workers_expect(&l, 100, WORKERS_BATCH, 0);
     assert_int_equal(server_counter(&s, "failed"), 0);

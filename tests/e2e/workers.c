@@ -2,6 +2,7 @@
 #include "workers.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,4 +153,13 @@ void workers_wait(struct server *s, const char *worker, const char *key, long va
         workers_nap(20);
     }
     fail_msg("%s of %s did not become %ld", key, worker, value);
+}
+
+pid_t workers_stop(struct server *s, const char *worker)
+{
+    const pid_t pid = (pid_t)workers_number(s, worker, "pid");
+
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    workers_nap(100); /* until all of its threads have stopped */
+    return pid;
 }
