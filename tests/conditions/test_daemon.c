@@ -81,22 +81,13 @@ static struct seen see_in(struct link *l, uint32_t lumi_block)
         link_expect(l, TRIGD__V1__FROM_DAEMON__BODY_DECISIONS)->decisions->decisions[0]);
 }
 
-static void expect(struct server *s, const char *command, const char *answer)
-{
-    char *text = server_ask(s, command);
-
-    if (!strstr(text, answer))
-        fail_msg("\"%s\" is answered: %s", command, text);
-    free(text);
-}
-
 static void load(struct server *s, const char *text, const char *when, const char *answer)
 {
     char path[128], command[256];
 
     put_file(s, "loaded.yaml", text, path);
     snprintf(command, sizeof command, "conditions-file %s%s", path, when);
-    expect(s, command, answer);
+    server_expect(s, command, answer);
 }
 
 #define SECOND                                                                               \
@@ -126,17 +117,17 @@ static void they_hold_from_the_next_lumi_block_on(void **state)
     assert_true(see_in(&l, 5).key == seen.key);
     before = see_in(&l, 3); /* a late one of before */
     assert_true(before.key != seen.key && before.scale == 1.5f && before.n_dead == -1);
-    expect(&s, "reload", "menu reloaded");
+    server_expect(&s, "reload", "menu reloaded");
     assert_true(see_in(&l, 5).key == seen.key); /* they survive */
     load(&s, "conditions: {dead: {channel: []}}\n", " now", "from now on");
     before = see_in(&l, 5);
     assert_true(before.n_dead == 0 && before.scale == -2 && before.key != seen.key);
-    expect(&s, "conditions-reset now", "from now on");
+    server_expect(&s, "conditions-reset now", "from now on");
     before = see_in(&other, 5);
     assert_true(before.n_dead == -1 && before.scale == 1.5f);
     load(&s, SECOND, " at 1:3", "error: RoIs of run 1, lumi block 5 have come already");
     load(&s, SECOND, " at 1:9", "from run 1, lumi block 9 on");
-    expect(&s, "show conditions csv", ",1:9,1\n");
+    server_expect(&s, "show conditions csv", ",1:9,1\n");
     assert_true(see_in(&l, 8).scale == 1.5f);
     assert_true(see_in(&l, 9).key == seen.key);
     link_close(&l);
@@ -201,9 +192,9 @@ static void wrong_files_change_nothing(void **state)
         &s, "conditions: {scale: {scale: [1000], counts: [[1, 2, 3]]}}\n", "",
         "loaded.yaml:1: conditions.scale.scale[0] is \"1000\"; a number of -100 to 100 is allowed");
     load(&s, "conditions: {beam: {x: [0]}}\n", "", "error: ");
-    expect(&s, "conditions-file /nonesuch", "error: /nonesuch: No such file or directory");
-    expect(&s, "conditions-file /nonesuch at 3",
-           "error: usage: conditions-file FILE [now, or at RUN:BLOCK]");
+    server_expect(&s, "conditions-file /nonesuch", "error: /nonesuch: No such file or directory");
+    server_expect(&s, "conditions-file /nonesuch at 3",
+                  "error: usage: conditions-file FILE [now, or at RUN:BLOCK]");
     assert_true(see_in(&l, 2).key == key);
     link_close(&l);
     server_stop(&s);
@@ -280,7 +271,7 @@ static void what_is_dumped_is_the_same(void **state)
     link_open(&l, &s);
     link_hello(&l, "conditions", 0);
     load(&s, "conditions: {scale: {scale: [0.1], counts: [[9, 8, 7]]}}\n", "", "from now on");
-    expect(&s, "prescale all 1.001", "from now on");
+    server_expect(&s, "prescale all 1.001", "from now on");
     before = see_in(&l, 1);
     dump_to(&s, "conditions", "conditions.yaml");
     dump_to(&s, "prescales", "prescales.yaml");

@@ -92,16 +92,14 @@ static void dump(const struct server *s, const char *what, const char *name)
 
 static void change(struct server *s, const char *text)
 {
-    char path[128], command[256], *answer;
+    char path[128], command[256];
     FILE *f;
 
     snprintf(path, sizeof path, "%s/change.yaml", s->folder);
     f = fopen(path, "w");
     assert_true(f && fputs(text, f) >= 0 && fclose(f) == 0);
     snprintf(command, sizeof command, "conditions-file %s now", path);
-    answer = server_ask(s, command);
-    assert_non_null(strstr(answer, "from now on"));
-    free(answer);
+    server_expect(s, command, "from now on");
 }
 
 static int reproduce(const struct server *s, const char *with, char *line, size_t bytes)

@@ -247,6 +247,15 @@ char *server_ask(struct server *s, const char *command)
     return answer;
 }
 
+void server_expect(struct server *s, const char *command, const char *part)
+{
+    char *answer = server_ask(s, command);
+
+    if (!strstr(answer, part))
+        fail_msg("\"%s\" is answered without \"%s\": %s", command, part, answer);
+    free(answer);
+}
+
 int server_readyz(struct server *s)
 {
     static const char question[] = "GET /readyz HTTP/1.0\r\n\r\n";

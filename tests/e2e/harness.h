@@ -53,6 +53,8 @@ void server_clean(struct server *s);
 void server_remove(const char *folder);
 /* One command on the control socket; the answer is owned by the caller. */
 char *server_ask(struct server *s, const char *command);
+/* Wants that part in the answer to a command. */
+void server_expect(struct server *s, const char *command, const char *part);
 /* The status with which it answers to GET /readyz, over http.socket. */
 int server_readyz(struct server *s);
 /* A counter of `show info json`. */

@@ -174,15 +174,6 @@ static void without_hello_nothing_is_taken(void **state)
     server_stop(&s);
 }
 
-static void expect_answer(struct server *s, const char *command, const char *part)
-{
-    char *answer = server_ask(s, command);
-
-    if (!strstr(answer, part))
-        fail_msg("'%s' answered '%s', without '%s'", command, answer, part);
-    free(answer);
-}
-
 static void drain_and_resume(void **state)
 {
     struct server s;
@@ -193,11 +184,11 @@ static void drain_and_resume(void **state)
     server_start(&s, config, menu);
     link_open(&l, &s);
     link_hello(&l, "flow", 0);
-    expect_answer(&s, "drain", "drain");
+    server_expect(&s, "drain", "drain");
     link_send_rois(&l, &spec, 1);
     assert_int_equal(link_expect(&l, TRIGD__V1__FROM_DAEMON__BODY_BUSY)->busy->reason,
                      TRIGD__V1__BUSY__REASON__DRAINING);
-    expect_answer(&s, "resume", "ready");
+    server_expect(&s, "resume", "ready");
     link_send_rois(&l, &spec, 1);
     link_collect(&l, 1, 1, NULL);
     link_close(&l);
@@ -223,10 +214,10 @@ static void reload_under_load(void **state)
         link_send_rois(&l, specs, 64);
         if (round % 5 == 4) {
             server_menu(&s, "chains: [{name: nonsense}]\n");
-            expect_answer(&s, "reload", "stays");
+            server_expect(&s, "reload", "stays");
             server_menu(&s, menu);
         } else {
-            expect_answer(&s, "reload", "reloaded");
+            server_expect(&s, "reload", "reloaded");
         }
         link_collect(&l, 0, 64, result);
         for (uint32_t i = 0; i < 64; i++)

@@ -62,15 +62,6 @@ static void await_slices(struct server *s, unsigned long least)
     fail_msg("the guest had %lu slices and not %lu", number(s, "slices"), least);
 }
 
-static void order(struct server *s, const char *line, const char *answer)
-{
-    char *text = server_ask(s, line);
-
-    if (!strstr(text, answer))
-        fail_msg("%s: %s", line, text);
-    free(text);
-}
-
 static void expect_why(struct server *s, const char *wanted)
 {
     char why[200];
@@ -182,24 +173,24 @@ static void the_operator_has_the_say(void **state)
     workers_open(&s, &l, ONE_LANE GUEST(", start: false"));
     workers_nap(30);
     assert_int_equal(number(&s, "slices"), 0);
-    order(&s, "guest start v", "guest v is ");
+    server_expect(&s, "guest start v", "guest v is ");
     await_slices(&s, 50);
-    order(&s, "guest pause v", "guest v is paused");
+    server_expect(&s, "guest pause v", "guest v is paused");
     n = number(&s, "slices");
     assert_int_equal(saved(&s), n);
     workers_nap(30);
     assert_int_equal(number(&s, "slices"), n);
     assert_int_equal(number(&s, "bytes"), 1 << 20);
-    order(&s, "guest start v", "guest v is ");
+    server_expect(&s, "guest start v", "guest v is ");
     await_slices(&s, n + 50);
-    order(&s, "guest stop v", "guest v is stopped");
+    server_expect(&s, "guest stop v", "guest v is stopped");
     assert_int_equal(number(&s, "bytes"), 0);
     n = saved(&s);
     assert_int_equal(n, number(&s, "slices"));
-    order(&s, "guest start v", "guest v is ");
+    server_expect(&s, "guest start v", "guest v is ");
     await_slices(&s, n + 50);
     assert_true(count(&s) >= n); /* and not from 0 on */
-    order(&s, "guest stop w", "error: there is no guest \"w\"; `show guests` lists them");
+    server_expect(&s, "guest stop w", "error: there is no guest \"w\"; `show guests` lists them");
     link_end_well(&s, &l);
 }
 
@@ -220,9 +211,9 @@ static void it_outlives_menus_and_daemons(void **state)
     await_slices(&s, n + 50);
     assert_true(count(&s) >= n);
     send_batches(&l, &token, 3);
-    order(&s, "guest pause v", "paused");
+    server_expect(&s, "guest pause v", "paused");
     n = saved(&s);
-    order(&s, "guest start v", "guest v is ");
+    server_expect(&s, "guest start v", "guest v is ");
     assert_int_equal(kill(s.pid, SIGKILL), 0);
     assert_int_equal(server_wait_end(&s, 10), 128 + SIGKILL);
     link_close(&l);
@@ -247,14 +238,14 @@ static void its_worker_is_killed(void **state)
     (void)state;
     workers_open(&s, &l, ONE_LANE GUEST(", slice_us: 10000"));
     await_slices(&s, 5);
-    order(&s, "guest pause v", "paused");
+    server_expect(&s, "guest pause v", "paused");
     n = saved(&s);
-    order(&s, "guest start v", "guest v is ");
+    server_expect(&s, "guest start v", "guest v is ");
     await_slices(&s, n + 2);
     assert_int_equal(kill((pid_t)workers_number(&s, "guest cpu:0/1", "pid"), SIGKILL), 0);
     workers_wait(&s, "guest cpu:0/1", "restarts", 1);
     send_batches(&l, &token, 3);
-    order(&s, "guest start v", "guest v is "); /* a slice ran, or it is back by itself */
+    server_expect(&s, "guest start v", "guest v is "); /* a slice ran, or it is back by itself */
     await_slices(&s, number(&s, "slices") + 5);
     assert_true(count(&s) >= n);
     assert_int_equal(workers_number(&s, "cpu:0/1", "deaths"), 0);
@@ -310,7 +301,7 @@ static void a_disk_that_is_full(void **state)
     (void)state;
     workers_open(&s, &l, ONE_LANE GUEST(", params: {fault: fail_save}"));
     await_slices(&s, 10);
-    order(&s, "guest pause v", "guest v is disabled");
+    server_expect(&s, "guest pause v", "guest v is disabled");
     expect_why(&s, "No space left on device");
     link_end_well(&s, &l);
 }
@@ -325,7 +316,7 @@ static void it_is_done(void **state)
     await_state(&s, "done");
     assert_int_equal(number(&s, "slices"), 30);
     assert_int_equal(saved(&s), 30);
-    order(&s, "guest start v", "guest v is done");
+    server_expect(&s, "guest start v", "guest v is done");
     assert_int_equal(number(&s, "slices"), 30);
     link_end_well(&s, &l);
 }

@@ -246,7 +246,7 @@ static void renamed_steps(void **state)
     (void)state;
     workers_open(&s, &l, workers_one_lane);
     for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char menu[512], gone[64], *lanes, *answer;
+        char menu[512], gone[64], *lanes;
 
         snprintf(menu, sizeof menu,
                  "name: workers\nstreams: [physics]\nsteps: [{name: %s, plugin: fault}]\nchains:\n"
@@ -254,9 +254,7 @@ static void renamed_steps(void **state)
                  "     prescale: 1, streams: [physics]}\n",
                  names[i], names[i]);
         server_menu(&s, menu);
-        answer = server_ask(&s, "reload");
-        assert_non_null(strstr(answer, "menu reloaded"));
-        free(answer);
+        server_expect(&s, "reload", "menu reloaded");
         workers_send(&l, i * WORKERS_BATCH, WORKERS_BATCH, 0);
         workers_expect(&l, i * WORKERS_BATCH, WORKERS_BATCH, 0);
         snprintf(gone, sizeof gone, "\"%s@cpu:0/0\"", i ? names[i - 1] : "f");
@@ -305,13 +303,11 @@ static void many_names(void **state)
     (void)state;
     workers_open(&s, &l, workers_one_lane);
     for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char menu[16384], *answer;
+        char menu[16384];
 
         full_menu(names[i], menu, sizeof menu);
         server_menu(&s, menu);
-        answer = server_ask(&s, "reload");
-        assert_non_null(strstr(answer, "menu reloaded"));
-        free(answer);
+        server_expect(&s, "reload", "menu reloaded");
         workers_send(&l, i * WORKERS_BATCH, WORKERS_BATCH, 0);
         workers_expect(&l, i * WORKERS_BATCH, WORKERS_BATCH, 0);
     }

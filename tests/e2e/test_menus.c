@@ -207,15 +207,6 @@ static void a_chain_looks_at_its_types(void **state)
 
 /* ---------------------------------------------------------------- prescales */
 
-static void expect_answer(struct server *s, const char *command, const char *answer)
-{
-    char *text = server_ask(s, command);
-
-    if (!strstr(text, answer))
-        fail_msg("\"%s\" is answered: %s", command, text);
-    free(text);
-}
-
 /* Sends an RoI that chain 0 accepts; returns the key of the prescale set, and whether it was. */
 static uint64_t key_in(struct link *l, uint32_t lumi_block, bool *ret_accept)
 {
@@ -237,14 +228,14 @@ static void a_set_holds_from_the_next_lumi_block_on(void **state)
 
     (void)state;
     server_start(&s, config, menu);
-    expect_answer(&s, "prescale by_points 0", "prescale set "); /* no RoI yet: at once */
+    server_expect(&s, "prescale by_points 0", "prescale set "); /* no RoI yet: at once */
     link_open(&l, &s);
     link_open(&other, &s); /* of another shard, where there are several */
     link_hello(&l, "menus", 0);
     link_hello(&other, "others", 0);
     first = key_in(&l, 4, &accept);
     assert_false(accept);
-    expect_answer(&s, "prescale by_points 1", "prescale set ");
+    server_expect(&s, "prescale by_points 1", "prescale set ");
     assert_int_equal(key_in(&other, 4, &accept), first);
     assert_false(accept);
     second = key_in(&other, 5, &accept);
@@ -253,19 +244,19 @@ static void a_set_holds_from_the_next_lumi_block_on(void **state)
     assert_false(accept);
     assert_int_equal(key_in(&l, 5, &accept), second);
     assert_true(accept);
-    expect_answer(&s, "prescale by_points 2.5 now", "prescale set ");
+    server_expect(&s, "prescale by_points 2.5 now", "prescale set ");
     third = key_in(&l, 5, &accept);
     assert_true(third != second && third != first);
     assert_int_equal(key_in(&other, 4, &accept), third);
     server_menu(&s, menu);
-    expect_answer(&s, "reload", "menu reloaded");
+    server_expect(&s, "reload", "menu reloaded");
     assert_int_equal(key_in(&l, 5, &accept), third); /* survives */
-    expect_answer(&s, "prescale-reset", "prescale set ");
+    server_expect(&s, "prescale-reset", "prescale set ");
     assert_int_equal(key_in(&other, 5, &accept), third);
     assert_int_equal(key_in(&l, 6, &accept), second); /* of the same prescales */
     assert_true(accept);
     assert_int_equal(key_in(&other, 6, &accept), second);
-    expect_answer(&s, "prescale nochain 1", "error: there is no chain \"nochain\"");
+    server_expect(&s, "prescale nochain 1", "error: there is no chain \"nochain\"");
     link_close(&l);
     link_close(&other);
     server_stop(&s);
@@ -338,7 +329,7 @@ static void what_is_dumped_is_read_back(void **state)
     f = fopen(path, "w");
     assert_true(f && fputs("prescales: {by_points: 0.5}\n", f) >= 0 && fclose(f) == 0);
     snprintf(arguments, sizeof arguments, "prescale-file %s", path);
-    expect_answer(&s, arguments, "error: ");
+    server_expect(&s, arguments, "error: ");
     assert_int_equal(key_in(&l, 2, &accept), key);
     link_close(&l);
     server_stop(&s);
@@ -426,9 +417,9 @@ static void accounts_are_kept_by_lumi_block(void **state)
             by_points += d->chains[k] == 0;
         sums[i % BLOCKS]++;
         if (i == EVENTS / 2)
-            expect_answer(&s, "prescale by_hits 2 now", "prescale set ");
+            server_expect(&s, "prescale by_hits 2 now", "prescale set ");
     }
-    expect_answer(&s, "drain", "drain");
+    server_expect(&s, "drain", "drain");
     text = accounts_of(&s, 1);
     assert_non_null(strstr(text, "{\"format\": \"trigd accounts\", \"version\": 1"));
     for (block = strstr(text, "{\"run\""); block;) {
@@ -445,7 +436,7 @@ static void accounts_are_kept_by_lumi_block(void **state)
     for (uint32_t i = 0; i < BLOCKS; i++)
         assert_int_equal(sums[i], 0);
     assert_int_equal(by_points, 0); /* as the decisions said */
-    expect_answer(&s, "resume", "ready");
+    server_expect(&s, "resume", "ready");
     decide_one(&l[0], &(struct spec){.token = 9, .type = 1, .points = 20, .lumi_block = 7});
     decide_one(
         &l[0],

@@ -46,14 +46,6 @@ static void expect(const char *text, const char *part)
         fail_msg("\"%s\" is not in: %s", part, text ? text : "nothing");
 }
 
-static void expect_answer(struct server *s, const char *command, const char *part)
-{
-    char *text = server_ask(s, command);
-
-    expect(text, part);
-    free(text);
-}
-
 /* The text of the n-th file. */
 static char *file_of(const struct server *s, size_t n_files)
 {
@@ -91,20 +83,20 @@ static void they_are_filled_and_written(void **state)
     send_all(&second, 10, 250);
     send_all(&l, 5, 400);
     /* 20 * 1 + 10 * 32 or 31 + 5 * 50 of each layer */
-    expect_answer(&s, "dump histograms", "\"counts\": [590, 590, 580, 580, 580, 580, 580, 580]}");
-    expect_answer(&s, "dump histograms", "\"underflow\": 0, \"overflow\": 5, \"nan\": 0,");
-    expect_answer(&s, "dump histograms", "\"counts\": [0, 0, 10, 0]}");
-    expect_answer(&s, "dump histograms", "\"runs\": [1, 1]");
-    expect_answer(&s, "show histograms csv", "\nn,4,0,400,15,0,5,0,250\n");
-    expect_answer(&s, "reload", "menu reloaded"); /* they go on */
+    server_expect(&s, "dump histograms", "\"counts\": [590, 590, 580, 580, 580, 580, 580, 580]}");
+    server_expect(&s, "dump histograms", "\"underflow\": 0, \"overflow\": 5, \"nan\": 0,");
+    server_expect(&s, "dump histograms", "\"counts\": [0, 0, 10, 0]}");
+    server_expect(&s, "dump histograms", "\"runs\": [1, 1]");
+    server_expect(&s, "show histograms csv", "\nn,4,0,400,15,0,5,0,250\n");
+    server_expect(&s, "reload", "menu reloaded"); /* they go on */
     send_all(&second, 1, 250);
-    expect_answer(&s, "dump histograms", "\"counts\": [0, 0, 11, 0]}");
+    server_expect(&s, "dump histograms", "\"counts\": [0, 0, 11, 0]}");
     server_menu(&s, other); /* one with other bins begins anew, beside the one of before */
-    expect_answer(&s, "reload", "menu reloaded");
+    server_expect(&s, "reload", "menu reloaded");
     send_all(&l, 1, 250);
-    expect_answer(&s, "dump histograms", "\"counts\": [0, 0, 11, 0]}");
-    expect_answer(&s, "dump histograms", "\"counts\": [0, 1]}");
-    expect_answer(&s, "drain", "");
+    server_expect(&s, "dump histograms", "\"counts\": [0, 0, 11, 0]}");
+    server_expect(&s, "dump histograms", "\"counts\": [0, 1]}");
+    server_expect(&s, "drain", "");
     text = file_of(&s, 1);
     expect(text, "\"counts\": [0, 0, 11, 0]}");
     expect(text, "\"counts\": [0, 1]}");
@@ -113,7 +105,7 @@ static void they_are_filled_and_written(void **state)
            "\"step\": \"c\", \"plugin\": \"copying\", \"value\": \"n\", \"unit\": \"\", \"chain\": "
            "\"many\", \"cuts\": [], \"bins\": 4, \"min\": 0, \"max\": 400,");
     free(text);
-    expect_answer(&s, "resume", "");
+    server_expect(&s, "resume", "");
     send_all(&l, 3, 250);
     link_close(&l);
     link_close(&second);

@@ -197,12 +197,8 @@ static void collections_come_and_go(void **state)
     begin(&without, &s, "ipc://%s/in");
     for (uint32_t generation = 1; generation <= LOADS; generation++) {
         if (generation > 1) {
-            char *answer;
-
             server_menu(&s, menu[sequence[generation - 1]]);
-            answer = server_ask(&s, "reload");
-            assert_non_null(strstr(answer, "reloaded"));
-            free(answer);
+            server_expect(&s, "reload", "reloaded");
         }
         await(&with, generation);
         await(&without, generation);
