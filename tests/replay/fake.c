@@ -199,6 +199,8 @@ static void take_roi(struct inside *s, const Trigd__V1__Roi *r)
     struct fake *f = s->f;
     uint64_t number = f->rois++;
 
+    if (r->token >= f->distinct) /* clients count from 0 */
+        f->distinct = r->token + 1;
     if (f->fault == FAKE_FORGET && !s->is_known) {
         busy(s, r->token, TRIGD__V1__BUSY__REASON__NO_HELLO);
         return;

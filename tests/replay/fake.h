@@ -27,7 +27,8 @@ struct fake {
     uint32_t pause_every, pause_ms; /* stands still for so long after so many RoIs; 0: never */
     char endpoint[128];
     /* what it saw */
-    _Atomic uint64_t rois, faults, heartbeats, hellos, byes;
+    _Atomic uint64_t rois, faults, heartbeats, hellos, byes; /* RoIs as often as they came */
+    _Atomic uint64_t distinct;  /* the same without those sent again, of one client */
     _Atomic uint64_t most_open; /* RoIs in one message at most */
     void *inside;               /* the thread's */
 };

@@ -286,9 +286,9 @@ static void losses_end_with_code_1(void **state)
 
 static void wait_for_rois(struct fake *f, uint64_t n)
 {
-    for (int i = 0; i < 10000 && f->rois < n; i++) /* 10 s at most */
+    for (int i = 0; i < 10000 && f->distinct < n; i++) /* 10 s at most */
         usleep(1000);
-    assert_true(f->rois >= n);
+    assert_true(f->distinct >= n);
 }
 
 /* Its exit code; the time-out of the run, a minute, is not waited for. */
