@@ -99,14 +99,13 @@ static struct pull_column describe_column(const struct trg_column *column, uint3
     return c;
 }
 
-/* Writes what the encoded columns of an RoI have; returns how many they are. */
-static uint32_t fill_encodings(const struct pull_input *in, const struct arena_source *from,
-                               struct pull_encoding *to)
+/* Writes what the encoded columns of an RoI have. */
+static void fill_encodings(const struct pull_input *in, const struct arena_source *from,
+                           struct pull_encoding *to)
 {
     const struct trg_collection *info = kind_info(in->kind);
     const struct trg_encoding *sent =
         (const struct trg_encoding *)(const void *)(in->pool + from->encodings);
-    uint32_t n = 0;
 
     for (uint32_t c = 0; c < info->n_columns; c++) {
         struct trg_encoding e;
@@ -114,50 +113,52 @@ static uint32_t fill_encodings(const struct pull_input *in, const struct arena_s
         if (!encoding_is_there(info, c))
             continue;
         e = encoding_of(info, sent, c);
-        to[n++] = (struct pull_encoding){e.offset, e.step};
+        *to++ = (struct pull_encoding){e.offset, e.step};
     }
-    return n;
 }
 
-/* Writes the tables of entries and encodings, and the offsets; returns the bytes of the encodings.
- * `at`: where the columns lie; NULL: where the sources are. */
-static size_t fill_tables(const struct pull_input *in, const uint64_t *at, unsigned char *host,
-                          struct pull_par *par)
+/* Writes the tables and the offsets.  `at`: where the columns lie; NULL: where the sources are. */
+static void fill_tables(const struct pull_input *in, const uint64_t *at, unsigned char *host,
+                        struct pull_par *par)
 {
     struct pull_entry *entries = (struct pull_entry *)(void *)(host + par->entries);
     struct pull_encoding *encodings = (struct pull_encoding *)(void *)(host + par->encodings);
-    uint32_t *offsets = (uint32_t *)(void *)(host + par->span.offsets), n = 0;
+    uint32_t *offsets = (uint32_t *)(void *)(host + par->span.offsets);
+    const uint32_t n_encodings = encoding_count(kind_info(in->kind));
 
+    memset(host + par->verdicts, 0, in->n_rois * sizeof(struct pull_verdict));
     for (uint32_t i = 0; i < in->n_rois; i++) {
         const struct arena_source *from = &in->sources[i];
         const uint64_t begin = at ? at[i] : from->at;
 
         offsets[i] = par->span.n_items;
         par->span.n_items += from->n;
-        entries[i] = (struct pull_entry){.at_low = (uint32_t)begin,
-                                         .at_high = (uint32_t)(begin >> 32),
-                                         .capacity = from->capacity,
-                                         .encodings = from->is_encoded ? n : PULL_PLAIN};
-        n += from->is_encoded ? fill_encodings(in, from, &encodings[n]) : 0;
+        entries[i] =
+            (struct pull_entry){.at_low = (uint32_t)begin,
+                                .at_high = (uint32_t)(begin >> 32),
+                                .capacity = from->capacity,
+                                .encodings = from->is_encoded ? i * n_encodings : PULL_PLAIN};
+        if (!from->is_encoded)
+            continue;
+        fill_encodings(in, from, &encodings[(size_t)i * n_encodings]);
+        par->n_encodings = n_encodings;
     }
     offsets[in->n_rois] = par->span.n_items;
-    return n * sizeof *encodings;
 }
 
-/* Writes the head of the block and the tables, and says where the rest will lie; returns the bytes
- * that the device needs of it. */
-static size_t write_head(const struct pull_input *in, const uint64_t *to, unsigned char *host,
-                         struct pull_par *ret_par)
+/* Writes the head of the block and the tables, and says where the rest will lie. */
+static void write_head(const struct pull_input *in, const uint64_t *to, unsigned char *host,
+                       struct pull_par *ret_par)
 {
     const struct trg_collection *info = kind_info(in->kind);
     struct pull_par par = {.n_columns = info->n_columns};
-    size_t at = stage_head(in->n_rois, in->rois, host, &par.span), bytes;
+    size_t at = stage_head(in->n_rois, in->rois, host, &par.span);
     uint32_t n_encoded = 0;
 
     par.verdicts = (trg_u32)at;
     par.entries = par.verdicts + (trg_u32)verdicts_bytes(in->n_rois);
     par.encodings = par.entries + (trg_u32)entries_bytes(in->n_rois);
-    bytes = par.encodings + fill_tables(in, to, host, &par);
+    fill_tables(in, to, host, &par);
     at += pull_bytes(in->kind, in->n_rois);
     for (uint32_t c = 0; c < info->n_columns; c++) {
         par.column[c] = describe_column(&info->column[c], in->max_layer);
@@ -166,7 +167,6 @@ static size_t write_head(const struct pull_input *in, const uint64_t *to, unsign
         at += arena_align((uint64_t)par.span.n_items * trg_column_bytes(&info->column[c]));
     }
     *ret_par = par;
-    return bytes;
 }
 
 static uint32_t group_size(const struct pull *p, const struct pull_input *in, uint32_t work_items,
@@ -251,16 +251,14 @@ static int copy_column(const struct pull_input *in, struct trg_queue *q, uint64_
     return r;
 }
 
-/* Fetches the columns of all RoIs; nothing can be wrong with them. */
+/* Copies the head and the columns of all RoIs; nothing can be wrong with them. */
 static int copy_columns(const struct pull_input *in, struct trg_queue *q,
                         const struct pull_par *par)
 {
     const struct trg_collection *info = kind_info(in->kind);
     uint64_t first = 0;
-    int r = 0;
+    int r = trg_write(q, in->dev, 0, in->host, 0, stage_head_bytes(in->n_rois));
 
-    memset((unsigned char *)trg_buffer_host(in->host) + par->verdicts, 0,
-           in->n_rois * sizeof(struct pull_verdict));
     for (uint32_t i = 0; i < in->n_rois; i++) {
         const struct arena_source *from = &in->sources[i];
         uint64_t at = from->at;
@@ -276,7 +274,7 @@ static int copy_columns(const struct pull_input *in, struct trg_queue *q,
     return r;
 }
 
-/* Has the kernel pack the columns of all RoIs, which lie in `from`, and its verdicts come back. */
+/* Has the kernel pack the columns of all RoIs, which lie in `from`. */
 static int launch_kernel(const struct pull *p, const struct pull_input *in, struct trg_queue *q,
                          struct trg_buffer *from, uint32_t work_items, const struct pull_par *par)
 {
@@ -284,12 +282,10 @@ static int launch_kernel(const struct pull *p, const struct pull_input *in, stru
     const uint32_t enough = work_items / size;
     const struct trg_range range = {.groups = in->n_rois < enough ? in->n_rois : enough,
                                     .group_size = size};
-    int r = trg_launch(q, p->kernel, range,
-                       (struct trg_arg[]){TRG_BUF(from), TRG_BUF(in->dev), TRG_VAL(*par)}, 3);
+    const struct trg_arg args[] = {TRG_BUF(from), TRG_BUF(in->host), TRG_BUF(in->dev),
+                                   TRG_VAL(*par)};
 
-    return r < 0 ? r
-                 : trg_read(q, in->host, par->verdicts, in->dev, par->verdicts,
-                            in->n_rois * sizeof(struct pull_verdict));
+    return trg_launch(q, p->kernel, range, args, sizeof args / sizeof *args);
 }
 
 /* Packs the columns of all RoIs and checks their values, on the device once they are there. */
@@ -312,12 +308,10 @@ int pull_enqueue(struct pull *p, struct trg_queue *q, const struct pull_input *i
         !copied && in->fetched &&
         fetch_plan(&p->fetch, &in->open, in->kind, in->n_rois, in->sources, in->fetched_bytes);
     struct pull_par par;
-    const size_t bytes =
-        write_head(in, is_fetched ? p->fetch.at : NULL, trg_buffer_host(in->host), &par);
-    int r = trg_write(q, in->dev, 0, in->host, 0, bytes);
+    int r;
 
-    if (r == 0)
-        r = copied ? copy_columns(in, q, &par) : pack_columns(p, in, q, is_fetched, &par);
+    write_head(in, is_fetched ? p->fetch.at : NULL, trg_buffer_host(in->host), &par);
+    r = copied ? copy_columns(in, q, &par) : pack_columns(p, in, q, is_fetched, &par);
     if (r == 0)
         *ret_span = par.span;
     return r;

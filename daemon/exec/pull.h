@@ -39,7 +39,8 @@ struct pull_input { /* one collection of a batch */
     uint64_t fetched_bytes;
 };
 
-/* Loads the kernel.  pull_close takes one that is empty as well. */
+/* Loads the kernel, for a device whose kernels read memory of the host (trg_window_new). pull_close
+ * takes one that is empty as well. */
 int pull_open(struct trg_device *d, uint32_t max_rois, struct pull *ret_pull);
 void pull_close(struct pull *p);
 
@@ -48,7 +49,7 @@ size_t pull_bytes(uint32_t kind, uint32_t n_rois);
 /* Room on the device for what is fetched of a batch whose block takes so many bytes at most. */
 uint64_t pull_fetched_bytes(uint32_t kind, uint32_t max_layer, uint32_t max_rois, uint64_t bytes);
 /* Enqueues everything that makes the block of a batch on the device; the RoIs, the offsets and,
- * later, the verdicts are in `host` as well. */
+ * later, the verdicts are in `host`. */
 int pull_enqueue(struct pull *p, struct trg_queue *q, const struct pull_input *in,
                  struct trg_span *ret_span);
 /* When the queue has passed: what was found wrong with RoI i of the block in `host`, which has a

@@ -116,9 +116,10 @@ TRG_FN struct pull_verdict decode(struct chunk from, TRG_GLOBAL float *to, struc
     return bad;
 }
 
-/* Finds the first value that is not allowed among those of all work-items. */
+/* Finds the first value that is not allowed among those of all work-items; the host expects none.
+ */
 TRG_FN void judge(TRG_LOCAL trg_u32 *worst, TRG_GLOBAL struct pull_verdict *verdict,
-                  struct pull_verdict mine, trg_u32 lid)
+                  struct pull_verdict mine)
 {
     TRG_BARRIER();
     if (mine.column != NONE)
@@ -127,8 +128,6 @@ TRG_FN void judge(TRG_LOCAL trg_u32 *worst, TRG_GLOBAL struct pull_verdict *verd
     if (mine.column != NONE && mine.column == worst[0])
         TRG_ATOMIC_MIN_LOCAL(&worst[1], mine.at);
     TRG_BARRIER();
-    if (worst[0] == NONE && lid == 0)
-        verdict->column = 0;
     if (worst[0] != NONE && mine.column == worst[0] && mine.at == worst[1])
         *verdict = mine;
 }
@@ -202,22 +201,53 @@ TRG_FN struct pull_verdict pull_roi(TRG_GLOBAL const trg_u8 *window, TRG_GLOBAL 
     return mine;
 }
 
-TRG_KERNEL2(pull, (const trg_u8, window), (trg_u8, block), (struct pull_par, par))
+/* Copies what the host wrote of RoIs `begin` to `end` to the block of the device.  A work-item has
+ * a word of each table on its way at once: the bus takes longer to answer than to carry them. */
+TRG_FN void copy_head(TRG_GLOBAL const trg_u32 *head, TRG_GLOBAL trg_u32 *block,
+                      struct pull_par par, trg_u32 begin, trg_u32 end, trg_u32 lid, trg_u32 lsize)
+{
+    const trg_u32 info = sizeof(struct trg_roi_info) / 4u, entry = sizeof(struct pull_entry) / 4u;
+    const trg_u32 encodings = par.n_encodings * (sizeof(struct pull_encoding) / 4u);
+    const trg_u32 n = end - begin;
+    const trg_u32 at[4] = {par.span.rois / 4u + begin * info, par.span.offsets / 4u + begin,
+                           par.entries / 4u + begin * entry,
+                           par.encodings / 4u + begin * encodings};
+    const trg_u32 words[4] = {n * info, n + 1u, n * entry, n * encodings};
+
+    for (trg_u32 i = lid; i < words[0] || i < words[3]; i += lsize) {
+        trg_u32 word[4];
+
+        UNROLLED
+        for (trg_u32 k = 0; k < 4u; k++)
+            word[k] = i < words[k] ? head[at[k] + i] : 0;
+        UNROLLED
+        for (trg_u32 k = 0; k < 4u; k++)
+            if (i < words[k])
+                block[at[k] + i] = word[k];
+    }
+}
+
+TRG_KERNEL3(pull, (const trg_u8, window), (trg_u8, host), (trg_u8, block), (struct pull_par, par))
 {
     TRG_SHARED trg_u32 worst[2]; /* column; number in it */
+    const trg_u32 begin = (trg_u32)((trg_u64)par.span.n_rois * TRG_GID / TRG_GROUPS);
+    const trg_u32 end = (trg_u32)((trg_u64)par.span.n_rois * (TRG_GID + 1u) / TRG_GROUPS);
 
-    for (trg_u32 roi = TRG_GID; roi < par.span.n_rois; roi += TRG_GROUPS) {
-        const trg_u32 first = TRG_BEGIN(block, par.span, roi);
-        const trg_u32 n = TRG_END(block, par.span, roi) - first;
+    copy_head((TRG_GLOBAL const trg_u32 *)host, (TRG_GLOBAL trg_u32 *)block, par, begin, end,
+              TRG_LID, TRG_LSIZE);
+    for (trg_u32 roi = begin; roi < end; roi++) {
+        trg_u32 first, n;
         struct pull_verdict mine;
 
-        TRG_BARRIER(); /* all have read what the last RoI left here */
+        TRG_BARRIER(); /* the head is there, and all have read what the last RoI left here */
         if (TRG_LID == 0)
             worst[0] = worst[1] = NONE;
+        first = TRG_BEGIN(block, par.span, roi);
+        n = TRG_END(block, par.span, roi) - first;
         mine = pull_roi(window, block, par,
                         (TRG_GLOBAL const struct pull_entry *)(block + par.entries) + roi, first, n,
                         TRG_LID, TRG_LSIZE);
-        judge(worst, (TRG_GLOBAL struct pull_verdict *)(block + par.verdicts) + roi, mine, TRG_LID);
+        judge(worst, (TRG_GLOBAL struct pull_verdict *)(host + par.verdicts) + roi, mine);
         if (worst[0] != NONE)
             for (trg_u32 k = 0; k < par.n_columns; k++) { /* no algorithm gets to see it */
                 const trg_u32 bytes = par.column[k].length * bytes_of(par.column[k].type);

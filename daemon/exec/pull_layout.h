@@ -3,9 +3,10 @@
  *
  *     [struct trg_roi_info per RoI] [offsets] [verdicts] [entries] [encodings] [column 0] ...
  *
- * is the block of a batch: staged as stage.h has it, with three tables before the columns, of which
- * that of encodings is as long as the batch needs it.  The host writes it up to the encodings, the
- * device the verdicts and the rest.  4-byte members only. */
+ * is the block of a batch: staged as stage.h has it, with three tables before the columns.  The
+ * host has one in pinned memory, the device another.  The host writes its own up to the encodings,
+ * with verdicts of 0; the kernel copies RoIs, offsets, entries and encodings from there, writes the
+ * columns to the device's, and the verdicts that are not 0 to the host's.  4-byte members only. */
 #ifndef TRIGD_PULL_LAYOUT_H
 #define TRIGD_PULL_LAYOUT_H
 #include "trigd/kernel.h"
@@ -16,8 +17,7 @@
 struct pull_entry {          /* where the columns of one RoI lie */
     trg_u32 at_low, at_high; /* from the beginning of the window */
     trg_u32 capacity;        /* items between the starts of columns */
-    trg_u32 encodings;       /* which ones its encoded columns have, from this number on; or
-                              * PULL_PLAIN */
+    trg_u32 encodings; /* the number of its first encoding; PULL_PLAIN: no column is encoded */
 };
 
 struct pull_encoding {
@@ -39,6 +39,7 @@ struct pull_par {
     struct trg_span span;                 /* of the block */
     trg_u32 verdicts, entries, encodings; /* in it */
     trg_u32 n_columns;
+    trg_u32 n_encodings; /* of each RoI; 0: no RoI has encoded columns */
     struct pull_column column[TRG_COLUMNS_MAX_DEV];
 };
 #endif
