@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/io_uring.h>
-#include <linux/vm_sockets.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,6 +13,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <linux/vm_sockets.h> /* wants sys/socket.h, says none of it on Ubuntu 24.04 */
 
 #include <cmocka.h>
 
