@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trigd-cuda - CUDA devices through the runtime, which is linked statically and finds the driver
- * itself: opening them, memory, programs, events, and the table of the backend. */
+ * itself: opening them, memory, programs, and the table of the backend. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -288,71 +288,6 @@ static int kernel_get(struct trg_module *m, const char *name, struct trg_kernel 
     return 0;
 }
 
-/* ---------------------------------------------------------------- events */
-
-static int event_new(struct trg_device *d, struct trg_event **ret_event)
-{
-    struct trg_event *e;
-    int r = cuda_enter(d);
-
-    if (r < 0)
-        return r;
-    e = calloc(1, sizeof *e);
-    if (!e)
-        return -ENOMEM;
-    e->object.ops = d->object.ops;
-    e->device = d;
-    r = cuda_check(d, cudaEventCreate(&e->cuda), "cudaEventCreate", NULL);
-    if (r < 0) {
-        free(e);
-        return r;
-    }
-    *ret_event = e;
-    return 0;
-}
-
-static void event_free(struct trg_event *e)
-{
-    if (cuda_enter(e->device) == 0)
-        cuda_check(e->device, cudaEventDestroy(e->cuda), "cudaEventDestroy", NULL);
-    free(e);
-}
-
-static int event_query(struct trg_event *e)
-{
-    cudaError_t code;
-
-    if (!e->is_recorded)
-        return -EINVAL;
-    code = cudaEventQuery(e->cuda);
-    return code == cudaErrorNotReady ? -EAGAIN
-                                     : cuda_check(e->device, code, "cudaEventQuery", e->last);
-}
-
-static int event_wait(struct trg_event *e)
-{
-    if (!e->is_recorded)
-        return -EINVAL;
-    return cuda_check(e->device, cudaEventSynchronize(e->cuda), "cudaEventSynchronize", e->last);
-}
-
-static int event_elapsed(struct trg_event *from, struct trg_event *to, double *ret_us)
-{
-    float ms = 0;
-    cudaError_t code;
-    int r;
-
-    if (!from->is_recorded || !to->is_recorded)
-        return -EINVAL;
-    code = cudaEventElapsedTime(&ms, from->cuda, to->cuda);
-    if (code == cudaErrorNotReady)
-        return -EAGAIN;
-    r = cuda_check(from->device, code, "cudaEventElapsedTime", to->last);
-    if (r == 0)
-        *ret_us = (double)ms * 1e3;
-    return r;
-}
-
 /* ---------------------------------------------------------------- backend */
 
 static const struct trg_device_ops ops = {
@@ -375,12 +310,12 @@ static const struct trg_device_ops ops = {
     .host_call = cuda_queue_host_call,
     .flush = cuda_queue_flush,
     .finish = cuda_queue_finish,
-    .event_new = event_new,
-    .event_free = event_free,
+    .event_new = cuda_event_new,
+    .event_free = cuda_event_free,
     .event_record = cuda_queue_record,
-    .event_query = event_query,
-    .event_wait = event_wait,
-    .event_elapsed = event_elapsed,
+    .event_query = cuda_event_query,
+    .event_wait = cuda_event_wait,
+    .event_elapsed = cuda_event_elapsed,
     .queue_wait_event = cuda_queue_wait_event,
     .buffer_wrap = buffer_wrap,
     .window_new = window_new,
@@ -391,6 +326,7 @@ static const struct trg_device_ops ops = {
 #if CUDART_VERSION >= 13000 /* before, it had another form or was not there */
     .copy_parts = cuda_queue_copy_parts,
 #endif
+    .mark_new = cuda_mark_new,
 };
 
 /* Streams that share a work queue wait for each other.  Asked for by nobody, the queues are fewer

@@ -36,9 +36,14 @@ struct trg_kernel {
 struct trg_event {
     struct trg_object object;
     struct trg_device *device;
-    cudaEvent_t cuda;
+    cudaEvent_t cuda; /* unless it is a mark */
     bool is_recorded;
     const char *last; /* the kernel launched last before it, for messages */
+    /* of a mark */
+    _Atomic uint32_t *reached; /* pinned: the number of the record that was reached; else NULL */
+    uint32_t number;           /* of the last record */
+    uint32_t looks;            /* that found it not reached */
+    cudaStream_t stream;       /* on which it was recorded */
 };
 
 /* cuda_error.c */
@@ -62,6 +67,14 @@ int cuda_guest_stream(struct trg_device *d, uint32_t percent, cudaStream_t *ret_
                       void **ret_part);
 /* That part, when the stream is gone.  NULL is fine. */
 void cuda_guest_drop(struct trg_device *d, void *part);
+
+/* cuda_event.c */
+int cuda_event_new(struct trg_device *d, struct trg_event **ret_event);
+int cuda_mark_new(struct trg_device *d, struct trg_event **ret_mark);
+void cuda_event_free(struct trg_event *e);
+int cuda_event_query(struct trg_event *e);
+int cuda_event_wait(struct trg_event *e);
+int cuda_event_elapsed(struct trg_event *from, struct trg_event *to, double *ret_us);
 
 /* cuda_queue.c */
 int cuda_queue_new(struct trg_device *d, struct trg_queue **ret_queue);

@@ -4,11 +4,16 @@
 
 #include "cuda.h"
 
-/* The driver's fill by words, which the runtime lacks. */
+/* What the runtime lacks: the driver's fill by words, and the write of a word in a stream's order.
+ */
 typedef int fill_words_fn(unsigned long long at, unsigned pattern, size_t words,
                           cudaStream_t stream);
+typedef int write_word_fn(cudaStream_t stream, unsigned long long at, uint32_t word,
+                          unsigned flags);
 #define FILL_WORDS         "cuMemsetD32Async"
 #define FILL_WORDS_VERSION 3020 /* of the driver's interface, when the function got this form */
+#define WRITE_WORD         "cuStreamWriteValue32"
+#define WRITE_WORD_VERSION 11070
 
 struct cuda_parts { /* scratch of copies of many parts */
     void **to;
@@ -22,27 +27,41 @@ struct trg_queue {
     struct trg_device *device;
     cudaStream_t cuda;
     fill_words_fn *fill_words;
+    write_word_fn *write_word;
     void *part;       /* of the chip; NULL: it has all of it */
     const char *last; /* kernel launched last, for messages; lives as long as its program */
     struct cuda_parts parts;
 };
 
-static int find_fill(struct trg_queue *q)
+static int find_function(const struct trg_queue *q, const char *name, unsigned version,
+                         void **ret_fn)
 {
     enum cudaDriverEntryPointQueryResult found;
-    void *fn = NULL;
-    int r = cuda_check(q->device,
-                       cudaGetDriverEntryPointByVersion(FILL_WORDS, &fn, FILL_WORDS_VERSION,
-                                                        cudaEnableDefault, &found),
-                       "cudaGetDriverEntryPointByVersion", FILL_WORDS);
+    int r = cuda_check(
+        q->device,
+        cudaGetDriverEntryPointByVersion(name, ret_fn, version, cudaEnableDefault, &found),
+        "cudaGetDriverEntryPointByVersion", name);
 
     if (r < 0)
         return r;
-    if (found != cudaDriverEntryPointSuccess || !fn) {
-        backend_log(&q->device->log, TRG_ERROR, "the driver has no " FILL_WORDS);
+    if (found != cudaDriverEntryPointSuccess || !*ret_fn) {
+        backend_log(&q->device->log, TRG_ERROR, "the driver has no %s", name);
         return -ENOTSUP;
     }
-    q->fill_words = (fill_words_fn *)(uintptr_t)fn;
+    return 0;
+}
+
+static int find_functions(struct trg_queue *q)
+{
+    void *fill = NULL, *write = NULL;
+    int r = find_function(q, FILL_WORDS, FILL_WORDS_VERSION, &fill);
+
+    if (r == 0)
+        r = find_function(q, WRITE_WORD, WRITE_WORD_VERSION, &write);
+    if (r < 0)
+        return r;
+    q->fill_words = (fill_words_fn *)(uintptr_t)fill;
+    q->write_word = (write_word_fn *)(uintptr_t)write;
     return 0;
 }
 
@@ -74,7 +93,7 @@ static int queue_new(struct trg_device *d, const uint32_t *percent, uint32_t ran
         free(q);
         return r;
     }
-    r = find_fill(q);
+    r = find_functions(q);
     if (r < 0) {
         cuda_queue_free(q);
         return r;
@@ -258,12 +277,23 @@ int cuda_queue_finish(struct trg_queue *q)
                               q->last);
 }
 
+static int record_mark(struct trg_queue *q, struct trg_event *e)
+{
+    e->stream = q->cuda;
+    e->looks = 0;
+    return cuda_check(q->device,
+                      (cudaError_t)q->write_word(q->cuda, (uintptr_t)e->reached, ++e->number, 0),
+                      WRITE_WORD, q->last);
+}
+
 int cuda_queue_record(struct trg_queue *q, struct trg_event *e)
 {
     int r = cuda_enter(q->device);
 
     if (r == 0)
-        r = cuda_check(q->device, cudaEventRecord(e->cuda, q->cuda), "cudaEventRecord", q->last);
+        r = e->reached ? record_mark(q, e)
+                       : cuda_check(q->device, cudaEventRecord(e->cuda, q->cuda), "cudaEventRecord",
+                                    q->last);
     if (r < 0)
         return r;
     e->is_recorded = 1;
@@ -277,7 +307,7 @@ int cuda_queue_wait_event(struct trg_queue *q, struct trg_event *e)
 
     if (r < 0)
         return r;
-    if (!e->is_recorded)
+    if (!e->is_recorded || e->reached)
         return -EINVAL;
     return cuda_check(q->device, cudaStreamWaitEvent(q->cuda, e->cuda, 0), "cudaStreamWaitEvent",
                       q->last);

@@ -64,7 +64,7 @@ static int open_slot(struct runner *l, uint32_t number)
     r = trg_ranked_queue_new(l->s.device, l->s.rank, &slot->queue);
     if (r < 0)
         return r;
-    r = trg_event_new(l->s.device, &slot->reached);
+    r = trg_mark_new(l->s.device, &slot->reached);
     if (r < 0)
         return r;
     r = open_inputs(l, number);

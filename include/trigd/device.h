@@ -155,6 +155,7 @@ struct trg_device_ops {
                             struct trg_queue **ret_queue); /* optional */
     int (*copy_parts)(struct trg_queue *q, struct trg_buffer *dst, struct trg_buffer *src,
                       const struct trg_copy_part *parts, uint32_t n_parts); /* optional */
+    int (*mark_new)(struct trg_device *d, struct trg_event **ret_mark);     /* optional */
 };
 
 /* First member of every backend's own objects. */
@@ -398,6 +399,18 @@ static inline int trg_finish(struct trg_queue *q)
 static inline int trg_event_new(struct trg_device *d, struct trg_event **ret_event)
 {
     return trg_ops(d)->event_new(d, ret_event);
+}
+
+/* An event that is for the host alone, which looks at it often: trg_event_record, trg_event_query
+ * and trg_event_wait take it, the others answer -EINVAL where it is not an event like all.  On CUDA
+ * those who look do not hold up those who enqueue. */
+static inline int trg_mark_new(struct trg_device *d, struct trg_event **ret_mark)
+{
+    const struct trg_device_ops *o = trg_ops(d);
+
+    if (o->size > offsetof(struct trg_device_ops, mark_new) && o->mark_new)
+        return o->mark_new(d, ret_mark);
+    return o->event_new(d, ret_mark);
 }
 
 static inline void trg_event_free(struct trg_event *e)

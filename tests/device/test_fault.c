@@ -28,7 +28,7 @@ static void test_fault(void **state)
 {
     const struct test_par par = {0, 4096}; /* 4096 times 4 GiB away */
     struct trg_buffer *out, *none = NULL;
-    struct trg_event *e;
+    struct trg_event *e, *mark;
     struct trg_queue *q = NULL;
     struct rig r;
 
@@ -36,11 +36,14 @@ static void test_fault(void **state)
     rig_begin(&r, faulty);
     out = rig_buffer(&r, TRG_MEM_DEVICE, 64);
     assert_int_equal(trg_event_new(faulty->d, &e), 0);
+    assert_int_equal(trg_mark_new(faulty->d, &mark), 0);
     assert_int_equal(trg_launch(r.queue, rig_kernel(&r, "stray"), (struct trg_range){1, 32},
                                 (struct trg_arg[]){TRG_BUF(out), TRG_VAL(par)}, 2),
                      0);
-    if (trg_event_record(r.queue, e) == 0)
-        assert_int_equal(poll_event(e), -ENODEV);
+    if (trg_event_record(r.queue, mark) == 0)
+        assert_int_equal(poll_event(mark), -ENODEV);
+    else
+        assert_int_equal(trg_event_record(r.queue, e), -ENODEV);
     assert_int_equal(trg_finish(r.queue), -ENODEV);
     assert_int_equal(devices_logged(TRG_ERROR, "stray"), 1); /* who did it, once */
     assert_int_equal(devices_logged(TRG_ERROR, ""), 1);
@@ -53,6 +56,7 @@ static void test_fault(void **state)
     assert_null(none);
     assert_null(q);
     trg_event_free(e);
+    trg_event_free(mark);
     trg_buffer_free(out);
     rig_end(&r);
     assert_int_equal(devices_logged(TRG_ERROR, ""), 1); /* closing is silent */

@@ -93,6 +93,15 @@ static int event_new(struct trg_device *d, struct trg_event **ret_event)
     return r;
 }
 
+static int guest_queue_new(struct trg_device *d, uint32_t percent, struct trg_queue **ret_queue)
+{
+    int r = must_fail("a guest's queue") ? -ENOMEM : w.real->guest_queue_new(d, percent, ret_queue);
+
+    if (r == 0)
+        born(*ret_queue);
+    return r;
+}
+
 static void buffer_free(struct trg_buffer *b)
 {
     if (dies(b))
@@ -130,6 +139,8 @@ void watch_begin(struct trg_device *d)
     w.ops.kernel_get = kernel_get;
     w.ops.queue_new = queue_new;
     w.ops.event_new = event_new;
+    if (w.ops.guest_queue_new)
+        w.ops.guest_queue_new = guest_queue_new;
     w.ops.buffer_free = buffer_free;
     w.ops.module_free = module_free;
     w.ops.queue_free = queue_free;
