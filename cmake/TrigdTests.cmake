@@ -129,6 +129,7 @@ function(trg_run name target)
     if(NOT R_TIMEOUT)
         set(R_TIMEOUT 120)
     endif()
+    math(EXPR R_TIMEOUT "${R_TIMEOUT} * 4") # on a machine with a load of 10 a test has a fifth of two cores
     add_test(NAME ${name} COMMAND ${target} ${R_ARGS})
     if(NOT "slow" IN_LIST R_LABELS)
         add_dependencies(tests ${target})
