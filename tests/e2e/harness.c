@@ -24,8 +24,9 @@
 #include "keys.h"
 #include "messages.h"
 
-#define READY_S 300     /* lanes may compile all of their kernels, sanitizers are slow */
-#define STEP_NS 5000000 /* between two looks at something that has no event to wait for */
+#define READY_S     300     /* lanes may compile all of their kernels, sanitizers are slow */
+#define STEP_NS     5000000 /* between two looks at something that has no event to wait for */
+#define PATIENCE_MS 60000   /* with an answer, on a host with a load of 10 */
 
 static void nap(void)
 {
@@ -484,7 +485,7 @@ Trigd__V1__FromDaemon *link_expect(struct link *l, Trigd__V1__FromDaemon__BodyCa
     Trigd__V1__FromDaemon *m;
 
     do { /* credits come and go with other clients */
-        m = link_receive(l, 10000);
+        m = link_receive(l, PATIENCE_MS);
     } while (m && m->body_case == TRIGD__V1__FROM_DAEMON__BODY_CREDIT && m->body_case != kind);
     answer_expect(m, kind);
     return m;
@@ -536,7 +537,7 @@ void link_collect(struct link *l, uint64_t first, uint32_t n, uint8_t *ret_by_to
 
     assert_non_null(seen);
     for (uint32_t got = 0; got < n;) {
-        Trigd__V1__FromDaemon *m = link_receive(l, 20000);
+        Trigd__V1__FromDaemon *m = link_receive(l, PATIENCE_MS);
 
         if (!m)
             fail_msg("only %u of %u decisions came", got, n);

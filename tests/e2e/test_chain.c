@@ -29,6 +29,7 @@
 
 #define EMPTY    7u /* an event without hits, whose answer is like others */
 #define BACKENDS 3u
+#define LONG_MS  120000 /* batches take seconds with the thread sanitizer, on a busy host more */
 
 static const char *const backends[BACKENDS] = {"cpu", "opencl", "cuda"};
 
@@ -133,7 +134,7 @@ static void keep(const Trigd__V1__Decision *d, struct answers *a)
 static void receive(struct link *l, struct answers *a)
 {
     for (uint32_t got = 0; got < ROIS;) {
-        Trigd__V1__FromDaemon *m = link_receive(l, 20000);
+        Trigd__V1__FromDaemon *m = link_receive(l, LONG_MS);
 
         if (!m)
             fail_msg("only %u of %u decisions came", got, ROIS);
@@ -198,7 +199,7 @@ static void run(const char *menu, const char *preset, const char *backend, bool 
     snprintf(config, sizeof config,
              "devices: [{backend: %s, lanes: 1}]\n"
              "pool: {mbytes: 1024}\n"
-             "clients: {max_layer: 63}\n"
+             "clients: {max_layer: 63, heartbeat_ms: 10000}\n"
              "limits: {soft_ms: 0, hard_ms: 0}\n"
              "streams: [{stream: physics}]\n"
              "batching: {max_rois: 8, max_age_us: 100000, eager: false}\n",
