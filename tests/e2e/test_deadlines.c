@@ -166,7 +166,7 @@ static void stalled(bool is_shm, enum stall how)
                   menu);
     client_open(&c, &s, is_shm);
     make_specs(specs);
-    pid = how == LANE ? (pid_t)workers_number(&s, "cpu:0/1", "pid") : workers_stop(&s, "cpu:0/1");
+    pid = how == LANE ? workers_pid(&s, "cpu:0/1") : workers_stop(&s, "cpu:0/1");
     if (how == LANE)
         specs[0].roi_id = FAULT_HANG;
     for (; tries < TRIES && e.n_near < ROIS - 3; tries++) {
@@ -473,7 +473,7 @@ static void decide_killed(struct server *s, struct client *c, const struct roi_s
 
     client_send(c, spec, 1);
     workers_nap(150);
-    assert_int_equal(kill((pid_t)workers_number(s, "cpu:0/1", "pid"), SIGKILL), 0);
+    assert_int_equal(kill(workers_pid(s, "cpu:0/1"), SIGKILL), 0);
     *ret = *client_expect(c)->decisions[0];
     workers_wait(s, "cpu:0/1", "restarts", restarts + 1);
 }

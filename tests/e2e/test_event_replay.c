@@ -100,7 +100,7 @@ static void over_the_end_of_a_worker(void **state)
                                  "--connections", "2"));
     for (uint32_t i = 0; i < 2; i++) {
         workers_nap(150);
-        kill((pid_t)workers_number(&s, "cpu:0/1", "pid"), SIGKILL);
+        kill(workers_pid(&s, "cpu:0/1"), SIGKILL);
     }
     replayer_end(pid);
     check_books(&s, "report", 5);

@@ -242,7 +242,7 @@ static void its_worker_is_killed(void **state)
     n = saved(&s);
     server_expect(&s, "guest start v", "guest v is ");
     await_slices(&s, n + 2);
-    assert_int_equal(kill((pid_t)workers_number(&s, "guest cpu:0/1", "pid"), SIGKILL), 0);
+    assert_int_equal(kill(workers_pid(&s, "guest cpu:0/1"), SIGKILL), 0);
     workers_wait(&s, "guest cpu:0/1", "restarts", 1);
     send_batches(&l, &token, 3);
     server_expect(&s, "guest start v", "guest v is "); /* a slice ran, or it is back by itself */
@@ -438,7 +438,7 @@ static void a_batch_on_a_gpu_holds_it_up(void **state)
     workers_send(&l, 600, 3, FAULT_STALL);
     server_wait_counter(&s, "in_flight", WORKERS_BATCH);
     await_state(&s, "waiting");
-    assert_int_equal(kill((pid_t)workers_number(&s, "cuda:0/1", "pid"), SIGKILL), 0);
+    assert_int_equal(kill(workers_pid(&s, "cuda:0/1"), SIGKILL), 0);
     workers_expect(&l, 600, WORKERS_BATCH, 0);
     workers_wait(&s, "cuda:0/1", "restarts", 1);
     await_slices(&s, number(&s, "slices") + 20);

@@ -73,7 +73,7 @@ static void many_nodes(void **state)
         snprintf(name, sizeof name, "cpu:0@%d/1", node);
         assert_true(workers_number(&s, name, "pid") > 0);
     }
-    assert_int_equal(kill((pid_t)workers_number(&s, "cpu:0@7/1", "pid"), SIGKILL), 0);
+    assert_int_equal(kill(workers_pid(&s, "cpu:0@7/1"), SIGKILL), 0);
     for (uint64_t token = 0; token < 100 * WORKERS_BATCH; token += WORKERS_BATCH) {
         workers_send(&l, token, WORKERS_BATCH, 0);
         workers_expect(&l, token, WORKERS_BATCH, 0);

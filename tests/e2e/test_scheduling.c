@@ -220,7 +220,7 @@ static void kill_until_quarantine(struct server *s, struct link *l)
     for (uint64_t i = 0; i < 10; i++) {
         const pid_t pid = (pid_t)workers_number(s, "cpu:0/1", "pid");
 
-        if (pid)
+        if (pid > 0)
             assert_int_equal(kill(pid, SIGKILL), 0);
         workers_wait(s, "cpu:0/1", "deaths", (long)i + 1);
         d = decide(l, &(struct roi_spec){.token = i, .n = 20}); /* waits until it is back, or not */

@@ -41,10 +41,10 @@ static void a_spare(void **state)
                  "devices: [{backend: cpu, lanes: 1}]\nworkers: {spare: true}\n" ONE_BATCH PATIENT);
     spare = wait_spare(&s, "cpu:0/1", 0);
     for (long i = 1; i <= 2; i++) {
-        const long pid = workers_number(&s, "cpu:0/1", "pid");
+        const pid_t pid = workers_pid(&s, "cpu:0/1");
 
         assert_int_not_equal(pid, spare);
-        assert_int_equal(kill((pid_t)pid, SIGKILL), 0);
+        assert_int_equal(kill(pid, SIGKILL), 0);
         workers_wait(&s, "cpu:0/1", "restarts", i);
         assert_int_equal(workers_number(&s, "cpu:0/1", "pid"), spare);
         spare = wait_spare(&s, "cpu:0/1", spare);
@@ -55,7 +55,7 @@ static void a_spare(void **state)
     /* without it a process is started as ever */
     assert_int_equal(kill((pid_t)spare, SIGKILL), 0);
     workers_wait(&s, "cpu:0/1", "spare", 0);
-    assert_int_equal(kill((pid_t)workers_number(&s, "cpu:0/1", "pid"), SIGKILL), 0);
+    assert_int_equal(kill(workers_pid(&s, "cpu:0/1"), SIGKILL), 0);
     workers_wait(&s, "cpu:0/1", "restarts", 3);
     workers_send(&l, 9000, WORKERS_BATCH, 0);
     workers_expect(&l, 9000, WORKERS_BATCH, 0);
@@ -97,7 +97,7 @@ static void the_memory_of_clients_is_ready(void **state)
             decide(&c, token++);
         workers_nap(1000); /* it looks twice a second */
         before = sharer_pulled(&s, LANE);
-        assert_int_equal(kill((pid_t)workers_number(&s, "cuda:0/1", "pid"), SIGKILL), 0);
+        assert_int_equal(kill(workers_pid(&s, "cuda:0/1"), SIGKILL), 0);
         workers_wait(&s, "cuda:0/1", "restarts", i);
         assert_int_equal(workers_number(&s, "cuda:0/1", "pid"), spare);
         decide(&c, token++);

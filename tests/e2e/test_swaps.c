@@ -80,7 +80,7 @@ static void a_plugin_is_replaced(void **state)
     workers_send(&l, 100, WORKERS_BATCH, 0);
     workers_expect(&l, 100, WORKERS_BATCH, 0); /* version 1 is accepted */
     install(&s, 2);
-    assert_int_equal(kill((pid_t)workers_number(&s, "cpu:0/1", "pid"), SIGKILL), 0);
+    assert_int_equal(kill(workers_pid(&s, "cpu:0/1"), SIGKILL), 0);
     workers_wait(&s, "cpu:0/1", "restarts", 1); /* from the private copy */
     workers_send(&l, 200, WORKERS_BATCH, 0);
     workers_expect(&l, 200, WORKERS_BATCH, 0);

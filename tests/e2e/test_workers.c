@@ -194,7 +194,7 @@ static void killed_under_load(void **state)
             workers_send(&l, token, WORKERS_BATCH, 0);
             workers_send(&l, token + WORKERS_BATCH, WORKERS_BATCH, 0);
             if (i == kill_at)
-                assert_int_equal(kill((pid_t)workers_number(&s, "cpu:0/1", "pid"), SIGKILL), 0);
+                assert_int_equal(kill(workers_pid(&s, "cpu:0/1"), SIGKILL), 0);
             link_collect(&l, token, 2 * WORKERS_BATCH, NULL);
         }
         workers_wait(&s, "cpu:0/1", "restarts", kill_at / 40 + 1);
@@ -286,13 +286,13 @@ static void a_stopped_worker_ends_with_its_daemon(void **state)
 {
     struct server s;
     struct link l;
-    long pid;
+    pid_t pid;
 
     (void)state;
     workers_open(&s, &l, workers_one_lane);
-    pid = workers_number(&s, "cpu:0/1", "pid");
+    pid = workers_pid(&s, "cpu:0/1");
     assert_true(is_alive(pid));
-    assert_int_equal(kill((pid_t)pid, SIGSTOP), 0);
+    assert_int_equal(kill(pid, SIGSTOP), 0);
     link_close(&l);
     server_end(&s, SIGKILL, 5);
     for (uint32_t i = 0; i < 250 && is_alive(pid); i++)
@@ -309,7 +309,7 @@ static void the_retry_worker_is_killed(void **state)
 
     (void)state;
     workers_open(&s, &l, workers_one_lane);
-    assert_int_equal(kill((pid_t)workers_number(&s, "retry cpu:0/1", "pid"), SIGKILL), 0);
+    assert_int_equal(kill(workers_pid(&s, "retry cpu:0/1"), SIGKILL), 0);
     workers_wait(&s, "retry cpu:0/1", "restarts", 1);
     workers_send(&l, 100, 0, FAULT_CRASH);
     workers_expect(&l, 100, 0, FAILED);

@@ -155,9 +155,21 @@ void workers_wait(struct server *s, const char *worker, const char *key, long va
     fail_msg("%s of %s did not become %ld", key, worker, value);
 }
 
+pid_t workers_pid(struct server *s, const char *worker)
+{
+    long pid = workers_number(s, worker, "pid");
+
+    for (uint32_t i = 0; i < 1000 && pid <= 0; i++) {
+        workers_nap(20);
+        pid = workers_number(s, worker, "pid");
+    }
+    assert_true(pid > 0);
+    return (pid_t)pid;
+}
+
 pid_t workers_stop(struct server *s, const char *worker)
 {
-    const pid_t pid = (pid_t)workers_number(s, worker, "pid");
+    const pid_t pid = workers_pid(s, worker);
 
     assert_int_equal(kill(pid, SIGSTOP), 0);
     workers_nap(100); /* until all of its threads have stopped */

@@ -54,6 +54,8 @@ void workers_expect(struct link *l, uint64_t first, uint32_t at, uint8_t answer)
 long workers_number(struct server *s, const char *worker, const char *key);
 /* Waits until it is that. */
 void workers_wait(struct server *s, const char *worker, const char *key, long value);
+/* Its process, once there is one: kill(2) takes 0 for all of the caller's group. */
+pid_t workers_pid(struct server *s, const char *worker);
 /* Stops a worker, all of its threads, as SIGSTOP does; returns its process. */
 pid_t workers_stop(struct server *s, const char *worker);
 void workers_nap(long ms);
