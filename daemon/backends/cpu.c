@@ -91,8 +91,12 @@ static void read_model(char *name, size_t bytes)
 
 static void device_info(struct trg_device *d, struct trg_device_info *ret_info)
 {
-    struct trg_device_info info = {
-        .backend = "cpu", .units = 1, .group_max = 1, .shared_bytes = 1u << 20, .is_host = 1};
+    struct trg_device_info info = {.backend = "cpu",
+                                   .units = 1,
+                                   .group_max = 1,
+                                   .shared_bytes = 1u << 20,
+                                   .is_host = 1,
+                                   .reaches_host = 1};
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     size_t level = best_level();
     cpu_set_t set;

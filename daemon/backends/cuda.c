@@ -372,7 +372,8 @@ static int read_info(struct trg_device *d)
                                        .units = (uint32_t)p.multiProcessorCount,
                                        .group_max = (uint32_t)p.maxThreadsPerBlock,
                                        .shared_bytes = (uint32_t)p.sharedMemPerBlock,
-                                       .memory_bytes = p.totalGlobalMem};
+                                       .memory_bytes = p.totalGlobalMem,
+                                       .reaches_host = p.unifiedAddressing && p.canMapHostMemory};
     snprintf(d->info.name, sizeof d->info.name, "%.80s", p.name);
     snprintf(d->info.driver, sizeof d->info.driver, "CUDA %d.%d, compute capability %d.%d",
              driver / 1000, driver % 1000 / 10, p.major, p.minor);

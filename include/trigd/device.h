@@ -64,8 +64,10 @@ struct trg_device_info {
     uint32_t group_max;    /* largest work-group of any kernel; at least 256 */
     uint32_t shared_bytes; /* shared (local) memory of a group */
     uint64_t memory_bytes;
-    uint32_t is_host; /* 1: device memory is host memory (CPU backend) */
-    char pci[16];     /* PCI address, "0000:65:00.0"; "" if unknown */
+    uint32_t is_host;      /* 1: device memory is host memory (CPU backend) */
+    char pci[16];          /* PCI address, "0000:65:00.0"; "" if unknown */
+    uint32_t reaches_host; /* 1: kernels read and write pinned memory where it lies; what they wrote
+                              is there once an event behind them has been reached */
 };
 
 /* One program: NAME.kernel.c in all the forms that the build compiled.  Static and read-only. */

@@ -99,13 +99,11 @@ TRG_FN struct zf_roi zf_range_of(struct zf_roi roi, const struct zf_extremes e)
     return roi;
 }
 
-/* The RoI with its range in phi, for all of the group; where the points tell it, it is put down. */
+/* The RoI with its range in phi, for all of the group. */
 TRG_GROUP_FN struct zf_roi zf_take_range(TRG_LOCAL struct zf_extremes *e,
                                          TRG_GLOBAL const float *phi, trg_u32 first, trg_u32 end,
-                                         TRG_GLOBAL struct zf_roi *ret_roi)
+                                         struct zf_roi roi)
 {
-    struct zf_roi roi = *ret_roi;
-
     if (TRG_LID == 0u) {
         e->above_min = e->below_min = 0xffffffffu;
         e->above_max = e->below_max = 0u;
@@ -116,8 +114,6 @@ TRG_GROUP_FN struct zf_roi zf_take_range(TRG_LOCAL struct zf_extremes *e,
     TRG_BARRIER();
     if (roi.from_points)
         roi = zf_range_of(roi, *e);
-    if (TRG_LID == 0u)
-        *ret_roi = roi;
     return roi;
 }
 

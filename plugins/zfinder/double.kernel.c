@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of zfinder.kernel.c in double precision, as the ATLAS original counts: see double.h.
- * The build finds their names here: TRG_KERNEL6(zf_sort, TRG_KERNEL7(zf_pairs,
- * TRG_KERNEL4(zf_peaks, TRG_KERNEL7(zf_slices, TRG_KERNEL3(zf_merge.  The CPU goes its own way from
+ * The build finds their names here: TRG_KERNEL7(zf_sort, TRG_KERNEL7(zf_pairs,
+ * TRG_KERNEL5(zf_peaks, TRG_KERNEL7(zf_slices, TRG_KERNEL4(zf_merge.  The CPU goes its own way from
  * the sorted points on, with the same answers. */
 #define ZF_DOUBLE
 #include "zfinder.kernel.c"
@@ -18,7 +18,7 @@
                             (struct zf_peak *)(void *)out, par);                       \
         }                                                                              \
         zf_merge_body_(trg_grid_, rois, (struct zf_peak *)(void *)out,                 \
-                       (struct zf_peak *)(void *)summaries, par);                      \
+                       (struct zf_peak *)(void *)summaries, NULL, par);                \
     } while (0)
 
 /* One RoI: what zf_pairs does, or zf_slices and zf_merge.  `out` has the RoIs' histograms, or

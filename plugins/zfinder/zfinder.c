@@ -144,6 +144,7 @@ static void set_par(struct trg_algo *a)
         .min_total = c->triplet_mode ? 1 : 2, /* one pair is no peak, one triplet is */
         .per_slice = c->histogram_per_slice,
         .max_work = c->max_work,
+        .in_place = a->device.reaches_host && !c->as_original, /* saves two copies of a batch */
     };
     /* OpenCL builds kernels for no more work-items than it must: 256 on NVIDIA's */
     a->sort_group = strcmp(a->device.backend, "cuda") == 0 ? ZF_SORT_GROUP : ZF_GROUP_MAX;
@@ -387,7 +388,8 @@ static void launch_whole(struct trg_algo *a, const struct slot *s, struct zf_par
         launcher_clear(l, s->hist, (size_t)par->n_rois * 2 * entries * sizeof(uint32_t));
     LAUNCH(l, way.kernel, par->n_rois * par->parts, ZF_GROUP_MAX, *par, s->rois, s->starts,
            s->points, s->tags, s->results, a->neighbours, s->hist);
-    LAUNCH(l, a->peaks, par->n_rois, ZF_GROUP_MAX, *par, s->rois, s->hist, s->results, s->results);
+    LAUNCH(l, a->peaks, par->n_rois, ZF_GROUP_MAX, *par, s->rois, s->hist, s->results, s->results,
+           s->results_host);
 }
 
 /* One histogram for each slice. */
@@ -396,7 +398,8 @@ static void launch_slices(struct trg_algo *a, const struct slot *s, const struct
 {
     LAUNCH(l, a->slices, par->n_rois * par->slices_room, ZF_GROUP_MAX, *par, s->rois, s->starts,
            s->points, s->tags, s->results, a->neighbours, s->lists);
-    LAUNCH(l, a->merge, par->n_rois, ZF_GROUP_MAX, *par, s->rois, s->lists, s->results);
+    LAUNCH(l, a->merge, par->n_rois, ZF_GROUP_MAX, *par, s->rois, s->lists, s->results,
+           s->results_host);
 }
 
 /* The CPU's own way to count as the original. */
@@ -406,7 +409,8 @@ static void launch_host(struct trg_algo *a, const struct slot *s, const struct z
     LAUNCH(l, a->own, par->n_rois, 1, *par, s->rois, s->starts, s->points, s->tags, s->results,
            a->neighbours, par->per_slice ? s->lists : s->hist, a->desk);
     if (!par->per_slice)
-        LAUNCH(l, a->peaks, par->n_rois, 1, *par, s->rois, s->hist, s->results, s->results);
+        LAUNCH(l, a->peaks, par->n_rois, 1, *par, s->rois, s->hist, s->results, s->results,
+               s->results_host);
 }
 
 static size_t results_bytes(uint32_t n_rois, const struct zf_par *par)
@@ -425,16 +429,19 @@ static int zfinder_submit(struct trg_algo *a, const struct trg_batch *b, struct 
     par.n_rois = b->n_rois;
     for (uint32_t i = 0; i < b->n_rois; i++)
         prepare_roi(a->config, &b->rois[i], &rois[i]);
-    launcher_write(&l, s->rois, s->rois_host, b->n_rois * sizeof *rois);
-    LAUNCH(&l, a->sort, b->n_rois, a->sort_group, par, b->in[0].dev, s->rois, s->starts, s->points,
-           s->tags, s->results);
+    if (!par.in_place)
+        launcher_write(&l, s->rois, s->rois_host, b->n_rois * sizeof *rois);
+    LAUNCH(&l, a->sort, b->n_rois, a->sort_group, par, b->in[0].dev,
+           par.in_place ? s->rois_host : s->rois, s->rois, s->starts, s->points, s->tags,
+           s->results);
     if (a->own)
         launch_host(a, s, &par, &l);
     else if (a->config->histogram_per_slice)
         launch_slices(a, s, &par, &l);
     else
         launch_whole(a, s, &par, &l);
-    launcher_read(&l, s->results_host, s->results, results_bytes(b->n_rois, &par));
+    if (!par.in_place)
+        launcher_read(&l, s->results_host, s->results, results_bytes(b->n_rois, &par));
     return l.result;
 }
 

@@ -85,6 +85,7 @@ struct zf_par { /* of all launches */
     trg_u32 per_slice;     /* 1: a histogram for each slice */
     trg_u32 max_work;      /* of an RoI, as zf_work counts it */
     trg_u32 reach;         /* slices that pairs of a point lie in, thirds */
+    trg_u32 in_place;      /* 1: results go to the host's memory */
 };
 /* What a bin adds to the digest. */
 TRG_FN trg_u32 zf_digest(trg_u32 slice, trg_u32 charge, trg_u32 bin, trg_u32 count, trg_u32 place)

@@ -185,9 +185,10 @@ TRG_FN trg_u32 zf_put_points(const struct zf_columns c, trg_u32 first, trg_u32 e
 }
 
 /* One group an RoI: counts, adds up, scatters.  The order within a slice is any.  An RoI over
- * max_work has no points from here on. */
-TRG_KERNEL6(zf_sort, (const trg_u8, data), (struct zf_roi, rois), (trg_u32, starts),
-            (float, points), (trg_u32, tags), (struct zf_summary, summaries), (struct zf_par, par))
+ * max_work has no points from here on.  `rois` gets what the host wrote to `asked`, or is that. */
+TRG_KERNEL7(zf_sort, (const trg_u8, data), (const struct zf_roi, asked), (struct zf_roi, rois),
+            (trg_u32, starts), (float, points), (trg_u32, tags), (struct zf_summary, summaries),
+            (struct zf_par, par))
 {
     TRG_SHARED trg_u32 count[ZF_SLICES];
     TRG_SHARED trg_u32 scratch[TRG_GROUP_SCRATCH];
@@ -199,11 +200,11 @@ TRG_KERNEL6(zf_sort, (const trg_u8, data), (struct zf_roi, rois), (trg_u32, star
     const trg_u32 first = TRG_BEGIN(data, par.in, TRG_GID);
     trg_u32 end = TRG_END(data, par.in, TRG_GID);
     trg_u32 chunk, from, to, mine, sum = 0u, total, is_full;
-    struct zf_roi roi = rois[TRG_GID];
+    struct zf_roi roi = asked[TRG_GID];
 #if defined(ZF_DOUBLE)
     TRG_SHARED struct zf_extremes extremes;
 
-    roi = zf_take_range(&extremes, in.phi, first, end, &rois[TRG_GID]);
+    roi = zf_take_range(&extremes, in.phi, first, end, roi);
 #endif
     chunk = (roi.n_slices + TRG_LSIZE - 1u) / TRG_LSIZE;
     from = TRG_LID * chunk < roi.n_slices ? TRG_LID * chunk : roi.n_slices;
@@ -213,6 +214,8 @@ TRG_KERNEL6(zf_sort, (const trg_u8, data), (struct zf_roi, rois), (trg_u32, star
     if (TRG_LID == 0u)
         layers = any_wild = 0u;
     TRG_BARRIER();
+    if (TRG_LID == 0u)
+        rois[TRG_GID] = roi;
     mine = zf_count_points(in, first, end, roi, par.layers_used, count);
     TRG_ATOMIC_OR_LOCAL(&layers, mine);
     TRG_BARRIER();
@@ -290,8 +293,8 @@ TRG_KERNEL7(zf_pairs, (const struct zf_roi, rois), (const trg_u32, starts), (con
 
 /* One group an RoI: the peaks of its histogram.  The histogram itself stays.  In `peaks`, which is
  * the same memory, the summaries come first. */
-TRG_KERNEL4(zf_peaks, (const struct zf_roi, rois), (const trg_u32, hist), (struct zf_peak, peaks),
-            (struct zf_summary, summaries), (struct zf_par, par))
+TRG_KERNEL5(zf_peaks, (const struct zf_roi, rois), (const trg_u32, hist), (struct zf_peak, peaks),
+            (struct zf_summary, summaries), (trg_u32, host), (struct zf_par, par))
 {
     TRG_SHARED trg_u32 count[ZF_ENTRIES];
     TRG_SHARED trg_u32 place[ZF_ENTRIES];
@@ -319,6 +322,10 @@ TRG_KERNEL4(zf_peaks, (const struct zf_roi, rois), (const trg_u32, hist), (struc
         summaries[TRG_GID].sum_high = sums.high;
         summaries[TRG_GID].flags |= sums.more;
         summaries[TRG_GID].digest = sums.digest;
+    }
+    if (par.in_place) { /* all of the group */
+        TRG_BARRIER();
+        zf_hand_over(host, (TRG_GLOBAL const trg_u32 *)peaks, TRG_GID, &par);
     }
 }
 
@@ -392,8 +399,8 @@ TRG_KERNEL7(zf_slices, (const struct zf_roi, rois), (const trg_u32, starts), (co
 
 /* One group an RoI: merges the slices' lists, each in falling order, into one of peaks_room, behind
  * the summaries in `peaks`. */
-TRG_KERNEL3(zf_merge, (const struct zf_roi, rois), (const struct zf_peak, lists),
-            (struct zf_peak, peaks), (struct zf_par, par))
+TRG_KERNEL4(zf_merge, (const struct zf_roi, rois), (const struct zf_peak, lists),
+            (struct zf_peak, peaks), (trg_u32, host), (struct zf_par, par))
 {
     TRG_SHARED trg_u32 best, order, winner;
     TRG_SHARED trg_u16 taken[ZF_SLICES]; /* of each slice's list */
@@ -444,5 +451,9 @@ TRG_KERNEL3(zf_merge, (const struct zf_roi, rois), (const struct zf_peak, lists)
                 list[k].total = 0u;
             }
         }
+    }
+    if (par.in_place) { /* all of the group */
+        TRG_BARRIER();
+        zf_hand_over(host, (TRG_GLOBAL const trg_u32 *)peaks, TRG_GID, &par);
     }
 }

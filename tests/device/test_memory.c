@@ -10,6 +10,9 @@
 
 #include "rig.h"
 #include "seed.h"
+#include "trigd/kernel.h"
+
+#include "device_test.h"
 
 #define WORDS   5000u
 #define BYTES   (WORDS * 4u)
@@ -251,13 +254,45 @@ static void test_sides(void **state)
     rig_each(check_sides);
 }
 
+/* A device that says so works in pinned memory: what a kernel wrote is there behind a mark. */
+static void check_reached(struct rig *r)
+{
+    struct trg_buffer *in = rig_buffer(r, TRG_MEM_PINNED, BYTES);
+    struct trg_buffer *out = rig_buffer(r, TRG_MEM_PINNED, BYTES);
+    struct trg_kernel *k = rig_kernel(r, "args2");
+    struct test_par par = {WORDS, 7};
+    const struct trg_arg args[] = {TRG_BUF(in), TRG_BUF(out), TRG_VAL(par)};
+    uint32_t *from = trg_buffer_host(in), *to = trg_buffer_host(out);
+    struct trg_event *mark;
+
+    assert_int_equal(trg_mark_new(r->device->d, &mark), 0);
+    for (uint32_t turn = 0; turn < 100 && r->device->info.reaches_host; turn++) {
+        for (uint32_t i = 0; i < WORDS; i++)
+            from[i] = turn * WORDS + i;
+        assert_int_equal(trg_launch(r->queue, k, (struct trg_range){16, 64}, args, 3), 0);
+        assert_int_equal(trg_event_record(r->queue, mark), 0);
+        assert_int_equal(trg_event_wait(mark), 0);
+        for (uint32_t i = 0; i < WORDS; i++)
+            assert_int_equal(to[i], turn * WORDS + i + 7);
+    }
+    trg_event_free(mark);
+    trg_buffer_free(in);
+    trg_buffer_free(out);
+}
+
+static void test_reached(void **state)
+{
+    (void)state;
+    rig_each(check_reached);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addresses), cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_copies),    cmocka_unit_test(test_parts),
         cmocka_unit_test(test_bounds),    cmocka_unit_test(test_sides),
-        cmocka_unit_test(test_wrapped)};
+        cmocka_unit_test(test_wrapped),   cmocka_unit_test(test_reached)};
 
     return devices_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }
