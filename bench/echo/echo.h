@@ -11,7 +11,7 @@ enum echo_mode {
 };
 
 /* Serves for ever with so many threads, each with a ROUTER where a shard of that number would
- * listen, and so many threads of ZeroMQ for all.  Returns an exit code when that is not possible.
+ * listen and a part of so many threads of ZeroMQ.  Returns an exit code when that is not possible.
  */
 int echo_serve(const char *endpoint, enum echo_mode mode, int io_threads, uint32_t threads);
 #endif
