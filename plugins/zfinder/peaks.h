@@ -21,12 +21,14 @@ struct zf_sums {         /* what the group shares while it looks for peaks */
     trg_u32 digest;
 };
 
-/* Copies what a group found in RoI `roi`, a summary and a list of peaks, to the host's memory: all
- * work-items at once, so that the bus carries few pieces.  A barrier is before it. */
+/* Copies what a group found in RoI `roi`, a summary and a list of peaks, to the host's memory where
+ * that is wanted: all work-items at once, so that the bus carries few pieces.  A barrier is before
+ * it. */
 TRG_FN void zf_hand_over(TRG_GLOBAL trg_u32 *to, TRG_GLOBAL const trg_u32 *from, trg_u32 roi,
                          const struct zf_par *par)
 {
-    const trg_u32 words = sizeof(struct zf_peak) / 4u, list = par->peaks_room * words;
+    const trg_u32 words = par->in_place ? sizeof(struct zf_peak) / 4u : 0u;
+    const trg_u32 list = par->peaks_room * words;
     const trg_u32 summary = roi * words, peaks = par->n_rois * words + roi * list;
 
     for (trg_u32 i = TRG_LID; i < words; i += TRG_LSIZE)

@@ -323,10 +323,8 @@ TRG_KERNEL5(zf_peaks, (const struct zf_roi, rois), (const trg_u32, hist), (struc
         summaries[TRG_GID].flags |= sums.more;
         summaries[TRG_GID].digest = sums.digest;
     }
-    if (par.in_place) { /* all of the group */
-        TRG_BARRIER();
-        zf_hand_over(host, (TRG_GLOBAL const trg_u32 *)peaks, TRG_GID, &par);
-    }
+    TRG_BARRIER();
+    zf_hand_over(host, (TRG_GLOBAL const trg_u32 *)peaks, TRG_GID, &par);
 }
 
 /* ---------------------------------------------------------------- a histogram for each slice */
@@ -452,8 +450,6 @@ TRG_KERNEL4(zf_merge, (const struct zf_roi, rois), (const struct zf_peak, lists)
             }
         }
     }
-    if (par.in_place) { /* all of the group */
-        TRG_BARRIER();
-        zf_hand_over(host, (TRG_GLOBAL const trg_u32 *)peaks, TRG_GID, &par);
-    }
+    TRG_BARRIER();
+    zf_hand_over(host, (TRG_GLOBAL const trg_u32 *)peaks, TRG_GID, &par);
 }
