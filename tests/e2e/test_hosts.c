@@ -6,7 +6,15 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "sanitized.h"
 #include "workers.h"
+
+/* Starting hundreds of threads takes a sanitizer half a minute. */
+#ifdef IS_SANITIZED
+#define UNLESS_SANITIZED skip()
+#else
+#define UNLESS_SANITIZED (void)0
+#endif
 
 #define FULL_STEPS 64u /* as many as a menu may have */
 
@@ -17,9 +25,7 @@ static void memory_has_a_limit(void **state)
     struct link l;
 
     (void)state;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    skip(); /* its shadow memory is more than any limit */
-#endif
+    UNLESS_SANITIZED; /* the shadow memory of a sanitizer is more than any limit */
     server_start(
         &s,
         "devices: [{backend: cpu, lanes: 1}]\nworkers: {memory_mbytes: 512}\n" ONE_BATCH PATIENT,
@@ -43,6 +49,7 @@ static void many_lanes(void **state)
     struct link l;
 
     (void)state;
+    UNLESS_SANITIZED; /* 256 lanes on eight nodes are more */
     workers_open(&s, &l,
                  "devices: [{backend: cpu, lanes: 200, slots: 1}]\n" PATIENT_LIMITS
                  "batching: {max_rois: 8, max_kbytes: 64}\nclients: {max_items: 1000, "
@@ -159,6 +166,7 @@ static void demo_on(const char *machine, uint32_t cores)
 static void a_demo_on_129_cores(void **state)
 {
     (void)state;
+    UNLESS_SANITIZED; /* 256 cores are more */
     demo_on("node:1 core:129 pu:1", 129);
 }
 
