@@ -28,6 +28,8 @@ struct slot { /* the names of the kernels' arguments; twins in host memory end i
     struct trg_buffer *rois_host, *results_host;
     struct trg_buffer *rois, *starts, *points, *tags, *hist, *lists;
     struct trg_buffer *results; /* summaries of all RoIs, then the peaks of all */
+    struct trg_buffer *asked;   /* the RoIs as zf_sort reads them: rois_host, or copied */
+    struct trg_buffer *handed;  /* where results go in the end: results_host, or are copied from */
 };
 
 struct trg_algo {
@@ -168,9 +170,14 @@ static int open_slot(struct trg_algo *a, struct trg_device *d, struct slot *s)
         /* one of the two ways is used */
         {TRG_MEM_DEVICE, per_slice ? 4 : n * 2 * ZF_ENTRIES_ROOM * sizeof(uint32_t), &s->hist},
         {TRG_MEM_DEVICE, per_slice ? peaks * p->slices_room : 4, &s->lists},
+        {TRG_MEM_DEVICE, p->in_place ? 4 : n * sizeof(struct zf_roi), &s->asked},
     };
+    int r = buffers_new(&a->buffers, d, list, sizeof list / sizeof *list);
 
-    return buffers_new(&a->buffers, d, list, sizeof list / sizeof *list);
+    if (p->in_place)
+        s->asked = s->rois_host;
+    s->handed = p->in_place ? s->results_host : s->results;
+    return r;
 }
 
 static int load_neighbours(struct trg_algo *a, struct trg_device *d)
@@ -389,7 +396,7 @@ static void launch_whole(struct trg_algo *a, const struct slot *s, struct zf_par
     LAUNCH(l, way.kernel, par->n_rois * par->parts, ZF_GROUP_MAX, *par, s->rois, s->starts,
            s->points, s->tags, s->results, a->neighbours, s->hist);
     LAUNCH(l, a->peaks, par->n_rois, ZF_GROUP_MAX, *par, s->rois, s->hist, s->results, s->results,
-           s->results_host);
+           s->handed);
 }
 
 /* One histogram for each slice. */
@@ -398,8 +405,7 @@ static void launch_slices(struct trg_algo *a, const struct slot *s, const struct
 {
     LAUNCH(l, a->slices, par->n_rois * par->slices_room, ZF_GROUP_MAX, *par, s->rois, s->starts,
            s->points, s->tags, s->results, a->neighbours, s->lists);
-    LAUNCH(l, a->merge, par->n_rois, ZF_GROUP_MAX, *par, s->rois, s->lists, s->results,
-           s->results_host);
+    LAUNCH(l, a->merge, par->n_rois, ZF_GROUP_MAX, *par, s->rois, s->lists, s->results, s->handed);
 }
 
 /* The CPU's own way to count as the original. */
@@ -410,7 +416,7 @@ static void launch_host(struct trg_algo *a, const struct slot *s, const struct z
            a->neighbours, par->per_slice ? s->lists : s->hist, a->desk);
     if (!par->per_slice)
         LAUNCH(l, a->peaks, par->n_rois, 1, *par, s->rois, s->hist, s->results, s->results,
-               s->results_host);
+               s->handed);
 }
 
 static size_t results_bytes(uint32_t n_rois, const struct zf_par *par)
@@ -430,10 +436,9 @@ static int zfinder_submit(struct trg_algo *a, const struct trg_batch *b, struct 
     for (uint32_t i = 0; i < b->n_rois; i++)
         prepare_roi(a->config, &b->rois[i], &rois[i]);
     if (!par.in_place)
-        launcher_write(&l, s->rois, s->rois_host, b->n_rois * sizeof *rois);
-    LAUNCH(&l, a->sort, b->n_rois, a->sort_group, par, b->in[0].dev,
-           par.in_place ? s->rois_host : s->rois, s->rois, s->starts, s->points, s->tags,
-           s->results);
+        launcher_write(&l, s->asked, s->rois_host, b->n_rois * sizeof *rois);
+    LAUNCH(&l, a->sort, b->n_rois, a->sort_group, par, b->in[0].dev, s->asked, s->rois, s->starts,
+           s->points, s->tags, s->results);
     if (a->own)
         launch_host(a, s, &par, &l);
     else if (a->config->histogram_per_slice)

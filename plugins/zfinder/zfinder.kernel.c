@@ -185,7 +185,7 @@ TRG_FN trg_u32 zf_put_points(const struct zf_columns c, trg_u32 first, trg_u32 e
 }
 
 /* One group an RoI: counts, adds up, scatters.  The order within a slice is any.  An RoI over
- * max_work has no points from here on.  `rois` gets what the host wrote to `asked`, or is that. */
+ * max_work has no points from here on.  `rois` gets what the host wrote to `asked`. */
 TRG_KERNEL7(zf_sort, (const trg_u8, data), (const struct zf_roi, asked), (struct zf_roi, rois),
             (trg_u32, starts), (float, points), (trg_u32, tags), (struct zf_summary, summaries),
             (struct zf_par, par))
