@@ -60,8 +60,8 @@ static bool turn(void *socket, struct wire_decoder *d, enum echo_mode mode)
     return zmq_msg_send(&id, socket, ZMQ_SNDMORE) >= 0 && zmq_msg_send(&body, socket, 0) >= 0;
 }
 
-struct place { /* one thread, which has threads of ZeroMQ of its own: clients of two may not meet */
-    int io_threads;
+struct place {      /* one thread */
+    int io_threads; /* of ZeroMQ that are its own: shared, one may get the clients of two */
     const char *endpoint;
     uint32_t number;
     enum echo_mode mode;
@@ -96,8 +96,10 @@ int echo_serve(const char *endpoint, enum echo_mode mode, int io_threads, uint32
     struct place *place = calloc(threads, sizeof *place);
     struct crew_time time;
 
-    if (!place)
+    if (!place) {
+        fprintf(stderr, "bench_echo: no memory for %u threads\n", threads);
         return 1;
+    }
     for (uint32_t i = 0; i < threads; i++)
         place[i] = (struct place){each, endpoint, i, mode};
     crew_run(threads, serve, place, sizeof *place, &time);

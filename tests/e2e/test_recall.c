@@ -293,8 +293,8 @@ static void in_flight(void **state)
 
 /* ---------------------------------------------------------------- the end of the daemon */
 
-#define SENT \
-    "9000" /* at 3,000 a second: two kills of a busy machine have to come before the last */
+/* At 3,000 a second: on a busy machine the daemon has to be killed twice before the last. */
+#define SENT "9000"
 
 /* Until the replayer has found the daemon, which takes long on a busy machine. */
 static void wait_for_rois(struct server *s)
