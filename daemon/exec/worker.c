@@ -153,7 +153,7 @@ struct lane *worker_lane(const struct worker *w, uint32_t shard, uint32_t i)
 
 bool worker_is_quarantined(const struct worker *w)
 {
-    return worker_is_down(w) && atomic_load(&w->pause_ms) >= WORKER_QUARANTINE_MS;
+    return worker_is_down(w) && worker_pause_ms(w) >= WORKER_QUARANTINE_MS;
 }
 
 /* ---------------------------------------------------------------- guests */

@@ -100,7 +100,7 @@ void worker_count_hang(struct worker *w); /* why it was killed */
 /* How its last process ended, as waitpid says, and whether worker_kill did it. */
 int worker_last_end(const struct worker *w, bool *ret_was_ended);
 /* An RoI was found on which processes of this worker end: the next death begins a new row of them,
- * unless its process was of no use at all. */
+ * and the pause that goes on is short. */
 void worker_excuse(struct worker *w);
 enum worker_news worker_news(const struct worker *w, uint32_t shard);
 /* It died, and nothing of this shard refers to its lanes any more. */

@@ -56,7 +56,7 @@ struct worker {
     _Atomic uint32_t owner;    /* of a retry worker: the shard that has it, from 1; 0: none */
     struct worker_part part[SHARDS_MAX];
     _Atomic uint32_t pause_ms; /* before the next start */
-    _Atomic bool is_excused;   /* an RoI was the reason of a death since the one before */
+    _Atomic bool is_excused;   /* since the last death an RoI was found to be the reason of one */
     uint64_t started_ns;
     uint64_t batches_before; /* what its lanes were through with when it started */
     int said;                /* why it could not be started again, as far as was logged */
@@ -94,6 +94,9 @@ void worker_lanes_try(struct worker *w);
 
 /* ---- worker_watch.c ---- */
 
+/* The pause before the next start; short once the reason of the last death, or of one before it, is
+ * known. */
+uint32_t worker_pause_ms(const struct worker *w);
 /* The thread that starts the worker again whenever its process ends; ends at stop_fd. */
 void *worker_watcher(void *worker);
 #endif

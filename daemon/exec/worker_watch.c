@@ -54,13 +54,13 @@ static bool await_end(struct worker *w)
 }
 
 /* Counts a death and says how long to wait before the next start: the longer, the more often it
- * died without having been of use.  RoIs that end a worker now and then cost the others no pause,
- * and many of them a short one, as long as other batches come through between them. */
+ * died without having been of use and without a known reason.  RoIs that end a worker now and then
+ * cost the others no pause, and many of them a short one. */
 static void note_death(struct worker *w)
 {
     const uint64_t batches = worker_batches(w) - w->batches_before;
     const bool is_steady = clock_ns() - w->started_ns >= STEADY_NS || batches >= STEADY;
-    const bool is_excused = atomic_exchange(&w->is_excused, false) && batches;
+    const bool is_excused = atomic_exchange(&w->is_excused, false);
     const uint32_t before = is_excused ? 0 : atomic_load(&w->pause_ms);
     uint32_t pause = 0;
 
@@ -137,6 +137,22 @@ static bool is_empty(const struct worker *w)
     return yes;
 }
 
+uint32_t worker_pause_ms(const struct worker *w)
+{
+    const uint32_t ms = atomic_load(&w->pause_ms);
+
+    return ms > PAUSE_MS && atomic_load(&w->is_excused) ? PAUSE_MS : ms;
+}
+
+/* Sleeps for the pause, which may become shorter meanwhile; whether the watcher is to stop. */
+static bool pause_or_stop(const struct worker *w)
+{
+    for (uint32_t slept = 0; slept < worker_pause_ms(w); slept += PAUSE_MS)
+        if (sleep_or_stop(w, PAUSE_MS))
+            return true;
+    return sleep_or_stop(w, 0);
+}
+
 /* From the end of a process to the start of the next; whether the watcher is to stop. */
 static bool replace(struct worker *w)
 {
@@ -147,7 +163,7 @@ static bool replace(struct worker *w)
         if (sleep_or_stop(w, HANDOVER_MS))
             return true;
     do {
-        if (sleep_or_stop(w, (int)atomic_load(&w->pause_ms)))
+        if (pause_or_stop(w))
             return true;
     } while (start_again(w) < 0);
     log_info("worker", "a worker was started again", "worker=\"%s\" pid=%d lanes=%u ms=%llu",

@@ -341,20 +341,7 @@ static void a_plugin_that_keeps_dying(void **state)
     link_end_well(&s, &l);
 }
 
-/* One batch with an RoI that ends its worker, behind so many good ones. */
-static void send_culprit(struct link *l, uint32_t n_good, uint64_t *token)
-{
-    for (uint32_t i = 0; i < n_good; i++, *token += WORKERS_BATCH) {
-        workers_send(l, *token, WORKERS_BATCH, 0);
-        workers_expect(l, *token, WORKERS_BATCH, 0);
-    }
-    workers_send(l, *token, 3, FAULT_CRASH);
-    workers_expect(l, *token, 3, FAILED);
-    *token += WORKERS_BATCH;
-}
-
-/* RoIs that end a worker now and then cost nobody else a pause; nor do many in a row, as long as
- * other batches come through between them: nobody else's RoI fails. */
+/* RoIs that end a worker now and then cost nobody else a pause. */
 static void culprits_among_good_rois(void **state)
 {
     struct server s;
@@ -365,11 +352,39 @@ static void culprits_among_good_rois(void **state)
     workers_open(&s, &l,
                  "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH PATIENT
                  "workers: {remember: 0}\n");
-    for (uint32_t i = 0; i < 8; i++)
-        send_culprit(&l, 80, &token);
-    for (uint32_t i = 0; i < 12; i++)
-        send_culprit(&l, 1, &token);
-    assert_int_equal(server_counter(&s, "failed"), 20);
+    for (uint32_t i = 0; i < 8; i++) {
+        for (uint32_t n = 0; n < 80; n++, token += WORKERS_BATCH) {
+            workers_send(&l, token, WORKERS_BATCH, 0);
+            workers_expect(&l, token, WORKERS_BATCH, 0);
+        }
+        workers_send(&l, token, 3, FAULT_CRASH);
+        workers_expect(&l, token, 3, FAILED);
+        token += WORKERS_BATCH;
+    }
+    assert_int_equal(server_counter(&s, "failed"), 8);
+    link_end_well(&s, &l);
+}
+
+/* Each new process begins with a batch in which an RoI ends it, many times in a row.  The retry
+ * lane finds each of them, so nobody else's RoI fails. */
+static void a_row_of_culprits(void **state)
+{
+    enum { N = 16 };
+    uint8_t result[N * WORKERS_BATCH];
+    struct server s;
+    struct link l;
+
+    (void)state;
+    workers_open(&s, &l,
+                 "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH PATIENT
+                 "workers: {remember: 0}\n");
+    for (uint32_t i = 0; i < N; i++)
+        workers_send(&l, i * WORKERS_BATCH, i % WORKERS_BATCH, FAULT_CRASH);
+    link_collect(&l, 0, N * WORKERS_BATCH, result);
+    for (uint32_t i = 0; i < N * WORKERS_BATCH; i++)
+        assert_int_equal(result[i] & NOT_LATE,
+                         i % WORKERS_BATCH == i / WORKERS_BATCH % WORKERS_BATCH ? FAILED : 1);
+    assert_int_equal(server_counter(&s, "failed"), N);
     link_end_well(&s, &l);
 }
 
@@ -414,6 +429,7 @@ int main(void)
         cmocka_unit_test(the_retry_worker_is_killed),
         cmocka_unit_test(a_plugin_that_keeps_dying),
         cmocka_unit_test(culprits_among_good_rois),
+        cmocka_unit_test(a_row_of_culprits),
         cmocka_unit_test(a_lane_of_threads_rests),
     };
 
