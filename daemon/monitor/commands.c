@@ -264,12 +264,13 @@ static uint32_t n_commands(const struct control_view *v)
 /* All commands of a daemon, or of a supervisor. */
 static struct command command_at(const struct control_view *v, uint32_t i)
 {
-    const struct control_extra *e = v->extra ? &v->extra[i - N_COMMANDS] : NULL;
+    const struct control_extra *e;
 
     if (i < N_COMMANDS)
         return commands[i];
-    if (!e)
+    if (!v->extra)
         return own_commands[i - N_COMMANDS];
+    e = &v->extra[i - N_COMMANDS];
     return (struct command){.words = e->words,
                             .n_args = e->args[0] != '\0',
                             .kind = e->act ? ACTS : LISTS,

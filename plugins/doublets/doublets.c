@@ -253,11 +253,12 @@ static void launch_windows(struct trg_algo *a, const struct slot *s, struct trg_
 static uint32_t most_of(const struct trg_algo *a, const struct trg_batch *b)
 {
     const struct trg_input *in = &b->in[0];
-    const uint32_t *offsets = (const uint32_t *)(const void *)(in->host + in->span.offsets);
+    const uint32_t *offsets;
     uint32_t n = 0;
 
     if (!in->host)
         return a->par.out_room;
+    offsets = (const uint32_t *)(const void *)(in->host + in->span.offsets);
     for (uint32_t i = 0; i < b->n_rois; i++)
         n += doublets_limit(a->config, offsets[i + 1] - offsets[i]);
     return n;

@@ -112,7 +112,9 @@ TRG_FN trg_u32 lt_speed(const struct lt_motion m)
 {
     const float speed = trg_sqrt(m.jj) * m.inverse;
 
-    return (trg_u32)(trg_i32)((speed < 0.49999997f ? speed : 0.49999997f) * 4294967296.0f + 0.5f);
+    return (trg_u32)(trg_i32)((trg_fabs(speed) < 0.49999997f ? speed : 0.49999997f) *
+                                  4294967296.0f +
+                              0.5f);
 }
 
 /* Collides what arrived at a free cell.  The even part of each pair of opposite directions relaxes

@@ -106,10 +106,9 @@ TRG_FN void zf_pair(const struct zf_pairing c, const struct zf_point p, const st
     const trg_u32 stop = (p.tag & ~255u) + 512u; /* tags of the slice after the next */
     const float n = q.z * p.rho - p.z * q.rho, d = p.rho - q.rho;
     const float z0 = wild ? n / d : zf_divide(n, d, zf_inverse(d));
-    const trg_u32 t = (trg_u32)((z0 + c.z_max) * c.quanta);
 
     if (((q.tag ^ p.tag) & 255u) && q.tag < stop && trg_fabs(z0) < c.z_max)
-        zf_count(c.hist, t, 1u);
+        zf_count(c.hist, (trg_u32)((z0 + c.z_max) * c.quanta), 1u);
 }
 
 /* The pairs among the four points from a on. */

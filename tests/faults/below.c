@@ -62,7 +62,7 @@ __attribute__((constructor)) static void open_file(void)
     if (path && find_process()) {
         fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
         map = (void *)syscall(SYS_mmap, NULL, sizeof *file, 3 /* read, write */, 1 /* shared */, fd,
-                              0);
+                              0L);
         if (fd < 0 || (long)map < 0 || ((struct below_file *)map)->version != BELOW_VERSION) {
             fprintf(stderr, "below: %s cannot be used\n", path);
             _exit(120);
@@ -114,8 +114,8 @@ static bool is_runtime(const char *object)
     const char *name = base_name(object);
 
     return !strncmp(name, "libc.so", 7) || !strncmp(name, "ld-linux", 8) ||
-           !strncmp(name, "libasan", 7) || !strncmp(name, "libubsan", 8) ||
-           !strncmp(name, "libbelow", 8);
+           !strncmp(name, "libasan", 7) || !strncmp(name, "libclang_rt", 11) ||
+           !strncmp(name, "libubsan", 8) || !strncmp(name, "libbelow", 8);
 }
 
 static void describe(void *const *frames, int n, struct below_site *s)

@@ -209,12 +209,17 @@ static void interact(struct random *r, const struct velo_ray *ray, struct velo_m
         double p = left * random_unit(r) * 0.7;
         double pt = random_exponential(r, NUCLEAR_PT / 2) + random_exponential(r, NUCLEAR_PT / 2);
 
+        struct way c = across(r, d); /* before it: the order of arguments is the compiler's */
+
         left -= p;
-        make(made, ray, hadron(r, false), d, p, across(r, d), pt);
+        make(made, ray, hadron(r, false), d, p, c, pt);
     }
-    for (uint32_t i = 0; i < slow; i++)
-        make(made, ray, hadron(r, random_u64(r) % 3 > 0), anywhere(r),
-             0.15 + random_exponential(r, 0.25), d, 0);
+    for (uint32_t i = 0; i < slow; i++) {
+        double p = 0.15 + random_exponential(r, 0.25);
+        struct way any = anywhere(r);
+
+        make(made, ray, hadron(r, random_u64(r) % 3 > 0), any, p, d, 0);
+    }
 }
 
 bool velo_material(struct random *r, struct velo_ray *ray, double x0, struct velo_made *made)
