@@ -22,8 +22,15 @@ target_compile_definitions(trigd_options INTERFACE _GNU_SOURCE)
 target_include_directories(trigd_options INTERFACE ${CMAKE_SOURCE_DIR}/include
     ${CMAKE_BINARY_DIR}/include)
 if(TRIGD_SANITIZE)
-    add_compile_options(-fsanitize=${TRIGD_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    add_compile_options(-fsanitize=${TRIGD_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
+        -fno-optimize-sibling-calls)
     add_link_options(-fsanitize=${TRIGD_SANITIZE})
+    if(CMAKE_C_COMPILER_ID STREQUAL "Clang" AND TRIGD_SANITIZE MATCHES "address" AND NOT TRIGD_FUZZ)
+        # as a library, so that tests can load one in front of it whose calls fail
+        execute_process(COMMAND ${CMAKE_C_COMPILER} --print-runtime-dir OUTPUT_VARIABLE runtime
+            OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+        add_link_options(-shared-libasan -Wl,-rpath,${runtime})
+    endif()
     # gcc guesses wrongly in instrumented code; the other builds keep the warning
     target_compile_options(trigd_options INTERFACE $<$<COMPILE_LANG_AND_ID:C,GNU>:-Wno-maybe-uninitialized>)
 endif()

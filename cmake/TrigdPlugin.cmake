@@ -75,14 +75,8 @@ function(trg_host_variant target name file kernels variant march)
     endforeach()
     string(APPEND text "    {0, 0, 0, 0}};\n")
     file(GENERATE OUTPUT ${source} CONTENT "${text}")
-    set(sane "")
-    if(TRIGD_SANITIZE MATCHES "address" AND CMAKE_C_COMPILER_ID STREQUAL "GNU" AND
-            CMAKE_C_COMPILER_VERSION VERSION_LESS 13.3)
-        # vectors of 64 bytes are not aligned on the stack that finds uses after return (GCC bug 110027)
-        set(sane --param=asan-use-after-return=0)
-    endif()
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
-        "${TRIGD_KERNEL_OPTIMIZE};-ffp-contract=off;-fno-math-errno;${march};${sane}" OBJECT_DEPENDS ${file})
+        "${TRIGD_KERNEL_OPTIMIZE};-ffp-contract=off;-fno-math-errno;${march}" OBJECT_DEPENDS ${file})
     target_sources(${target} PRIVATE ${source})
 endfunction()
 
