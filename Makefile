@@ -31,7 +31,7 @@ check: ## install, build and run every test, also under the sanitizers
 	tools/setup check
 	cmake --preset release
 	cmake --build --preset release
-	ctest --test-dir build/release --output-on-failure --no-tests=error -j $$(($(JOBS) * 3 / 2)) # one of them a suite; many of the others wait
+	ctest --test-dir build/release --output-on-failure --no-tests=error -j $$(($(JOBS) * 2)) # two of them suites; many of the others wait
 
 wheel: build ## the package trigd for Python as build/release/trigd-VERSION-py3-none-any.whl
 	cmake --build build/release --target wheel

@@ -19,10 +19,12 @@
 #include "sanitized.h"
 #include "trigd/plugin.h"
 
-#ifdef IS_SANITIZED /* each goes the same way */
-#define ROIS 8u
+#ifdef IS_SANITIZED /* each goes the same way, through the host on all backends */
+#define ROIS         8u
+#define THROUGH_HOST false
 #else
-#define ROIS 16u
+#define ROIS         16u
+#define THROUGH_HOST true
 #endif
 #define STEPS  4u
 #define VALUES (STEPS * TRG_VALUES_MAX)
@@ -255,7 +257,7 @@ static void check_chain(const char *menu, const char *preset)
     for (uint32_t b = 0; b < BACKENDS; b++) {
         if (!has[b])
             printf("%s: there is no device of it here\n", backends[b]);
-        for (int on_device = b ? 0 : 1; has[b] && on_device < 2; on_device++) {
+        for (int on_device = b && THROUGH_HOST ? 0 : 1; has[b] && on_device < 2; on_device++) {
             bool still[BACKENDS];
             char what[64];
 

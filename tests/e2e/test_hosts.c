@@ -12,8 +12,12 @@
 /* Starting hundreds of threads takes a sanitizer half a minute. */
 #ifdef IS_SANITIZED
 #define UNLESS_SANITIZED skip()
+#define CORES            64u
+#define HOST             "node:8 core:8 pu:1"
 #else
 #define UNLESS_SANITIZED (void)0
+#define CORES            256u
+#define HOST             "node:8 core:32 pu:1"
 #endif
 
 #define FULL_STEPS 64u /* as many as a menu may have */
@@ -49,7 +53,7 @@ static void many_lanes(void **state)
     struct link l;
 
     (void)state;
-    UNLESS_SANITIZED; /* 256 lanes on eight nodes are more */
+    UNLESS_SANITIZED; /* eight nodes are more */
     workers_open(&s, &l,
                  "devices: [{backend: cpu, lanes: 200, slots: 1}]\n" PATIENT_LIMITS
                  "batching: {max_rois: 8, max_kbytes: 64}\nclients: {max_items: 1000, "
@@ -66,15 +70,16 @@ static void many_nodes(void **state)
 {
     struct server s;
     struct link l;
-    char name[32];
+    char name[32], config[512];
 
     (void)state;
-    assert_int_equal(setenv("HWLOC_SYNTHETIC", "node:8 core:32 pu:1", 1), 0); /* made up */
-    workers_open(
-        &s, &l,
-        "devices: [{backend: cpu, lanes: 256, slots: 1}]\n" PATIENT_LIMITS
-        "batching: {max_rois: 8, max_kbytes: 64}\nclients: {max_items: 1000, heartbeat_ms: 20000}\n"
-        "threads: {shards: 1}\n");
+    snprintf(config, sizeof config,
+             "devices: [{backend: cpu, lanes: %u, slots: 1}]\n" PATIENT_LIMITS
+             "batching: {max_rois: 8, max_kbytes: 64}\nclients: {max_items: 1000, heartbeat_ms: "
+             "20000}\nthreads: {shards: 1}\n",
+             CORES);
+    assert_int_equal(setenv("HWLOC_SYNTHETIC", HOST, 1), 0); /* made up */
+    workers_open(&s, &l, config);
     assert_int_equal(unsetenv("HWLOC_SYNTHETIC"), 0);
     for (int node = 1; node < 8; node++) {
         snprintf(name, sizeof name, "cpu:0@%d/1", node);
@@ -166,14 +171,14 @@ static void demo_on(const char *machine, uint32_t cores)
 static void a_demo_on_129_cores(void **state)
 {
     (void)state;
-    UNLESS_SANITIZED; /* 256 cores are more */
+    UNLESS_SANITIZED; /* eight nodes are more */
     demo_on("node:1 core:129 pu:1", 129);
 }
 
-static void a_demo_on_256_cores(void **state)
+static void a_demo_on_eight_nodes(void **state)
 {
     (void)state;
-    demo_on("node:8 core:32 pu:1", 256);
+    demo_on(HOST, CORES);
 }
 
 /* A menu of n steps, one behind the other. */
@@ -439,7 +444,7 @@ int main(void)
         cmocka_unit_test(many_lanes),
         cmocka_unit_test(many_nodes),
         cmocka_unit_test(a_demo_on_129_cores),
-        cmocka_unit_test(a_demo_on_256_cores),
+        cmocka_unit_test(a_demo_on_eight_nodes),
         cmocka_unit_test(lanes_have_a_limit),
         cmocka_unit_test(renamed_steps),
         cmocka_unit_test(many_names),
