@@ -19,12 +19,10 @@
 #include "sanitized.h"
 #include "trigd/plugin.h"
 
-#ifdef IS_SANITIZED /* each goes the same way, through the host on all backends */
-#define ROIS         8u
-#define THROUGH_HOST false
+#ifdef IS_SANITIZED /* each goes the same way */
+#define ROIS 8u
 #else
-#define ROIS         16u
-#define THROUGH_HOST true
+#define ROIS 16u
 #endif
 #define STEPS  4u
 #define VALUES (STEPS * TRG_VALUES_MAX)
@@ -257,7 +255,7 @@ static void check_chain(const char *menu, const char *preset)
     for (uint32_t b = 0; b < BACKENDS; b++) {
         if (!has[b])
             printf("%s: there is no device of it here\n", backends[b]);
-        for (int on_device = b && THROUGH_HOST ? 0 : 1; has[b] && on_device < 2; on_device++) {
+        for (int on_device = b ? 0 : 1; has[b] && on_device < 2; on_device++) {
             bool still[BACKENDS];
             char what[64];
 

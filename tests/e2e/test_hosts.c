@@ -53,7 +53,7 @@ static void many_lanes(void **state)
     struct link l;
 
     (void)state;
-    UNLESS_SANITIZED; /* eight nodes are more */
+    UNLESS_SANITIZED;
     workers_open(&s, &l,
                  "devices: [{backend: cpu, lanes: 200, slots: 1}]\n" PATIENT_LIMITS
                  "batching: {max_rois: 8, max_kbytes: 64}\nclients: {max_items: 1000, "
@@ -171,7 +171,7 @@ static void demo_on(const char *machine, uint32_t cores)
 static void a_demo_on_129_cores(void **state)
 {
     (void)state;
-    UNLESS_SANITIZED; /* eight nodes are more */
+    UNLESS_SANITIZED;
     demo_on("node:1 core:129 pu:1", 129);
 }
 

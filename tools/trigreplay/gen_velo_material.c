@@ -208,7 +208,6 @@ static void interact(struct random *r, const struct velo_ray *ray, struct velo_m
     for (uint32_t i = 0; i < fast; i++) {
         double p = left * random_unit(r) * 0.7;
         double pt = random_exponential(r, NUCLEAR_PT / 2) + random_exponential(r, NUCLEAR_PT / 2);
-
         struct way c = across(r, d); /* before it: the order of arguments is the compiler's */
 
         left -= p;
