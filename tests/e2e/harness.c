@@ -278,21 +278,6 @@ int server_readyz(struct server *s)
     return status;
 }
 
-/* A number in the answer to a command. */
-static int64_t number_of(struct server *s, const char *command, const char *name)
-{
-    char *answer = server_ask(s, command), key[80], *at;
-    int64_t value;
-
-    snprintf(key, sizeof key, "\"%s\":", name);
-    at = strstr(answer, key);
-    if (!at)
-        fail_msg("%s has no %s: %s", command, name, answer);
-    value = strtoll(at + strlen(key), NULL, 10);
-    free(answer);
-    return value;
-}
-
 uint64_t server_row_number(struct server *s, const char *table, const char *name, const char *key)
 {
     char command[64], wanted[160], *answer, *at;
@@ -300,12 +285,12 @@ uint64_t server_row_number(struct server *s, const char *table, const char *name
 
     snprintf(command, sizeof command, "show %s json", table);
     answer = server_ask(s, command);
-    snprintf(wanted, sizeof wanted, ":\"%s\"", name);
-    at = strstr(answer, wanted);
+    snprintf(wanted, sizeof wanted, ":\"%s\"", name ? name : "");
+    at = name ? strstr(answer, wanted) : answer;
     snprintf(wanted, sizeof wanted, "\"%s\":", key);
     at = at ? strstr(at, wanted) : NULL;
     if (!at)
-        fail_msg("%s: %s has no %s: %s", command, name, key, answer);
+        fail_msg("%s: %s has no %s: %s", command, name ? name : "it", key, answer);
     value = strtoull(at + strlen(wanted), NULL, 10);
     free(answer);
     return value;
@@ -313,7 +298,7 @@ uint64_t server_row_number(struct server *s, const char *table, const char *name
 
 uint64_t server_counter(struct server *s, const char *name)
 {
-    return (uint64_t)number_of(s, "show info json", name);
+    return server_row_number(s, "info", NULL, name);
 }
 
 uint64_t server_stream(struct server *s, const char *stream, const char *name)
@@ -321,38 +306,35 @@ uint64_t server_stream(struct server *s, const char *stream, const char *name)
     return server_row_number(s, "streams", stream, name);
 }
 
-void server_wait_stream(struct server *s, const char *stream, const char *name, uint64_t value)
+uint64_t server_wait_row(struct server *s, const char *table, const char *name, const char *key,
+                         uint64_t least, uint64_t most)
 {
-    uint64_t limit = clock_ns() + 10 * NS_PER_S, now;
+    const uint64_t limit = clock_ns() + PATIENCE_MS * NS_PER_MS;
+    uint64_t now;
 
-    while ((now = server_stream(s, stream, name)) != value) {
+    while ((now = server_row_number(s, table, name, key)) < least || now > most) {
         if (clock_ns() > limit)
-            fail_msg("%s of %s is %llu, not %llu", name, stream, (unsigned long long)now,
-                     (unsigned long long)value);
+            fail_msg("%s of %s in %s is %llu, not %llu to %llu", key, name ? name : "it", table,
+                     (unsigned long long)now, (unsigned long long)least, (unsigned long long)most);
         nap();
     }
-}
-
-void server_check_ledger(struct server *s)
-{
-    uint32_t looks = 0;
-
-    /* while RoIs come in no two readings may be alike; a defect stays */
-    while (number_of(s, "show ledger json", "imbalance") && ++looks < 100)
-        nap();
-    assert_true(looks < 100);
+    return now;
 }
 
 void server_wait_counter(struct server *s, const char *name, uint64_t value)
 {
-    uint64_t limit = clock_ns() + 10 * NS_PER_S, now;
+    server_wait_row(s, "info", NULL, name, value, value);
+}
 
-    while ((now = server_counter(s, name)) != value) {
-        if (clock_ns() > limit)
-            fail_msg("%s is %llu, not %llu", name, (unsigned long long)now,
-                     (unsigned long long)value);
-        nap();
-    }
+void server_wait_stream(struct server *s, const char *stream, const char *name, uint64_t value)
+{
+    server_wait_row(s, "streams", stream, name, value, value);
+}
+
+void server_check_ledger(struct server *s)
+{
+    /* while RoIs come in no two readings may be alike; a defect stays */
+    server_wait_row(s, "ledger", NULL, "imbalance", 0, 0);
 }
 
 void server_debug_file(const struct server *s, char *ret_path, size_t bytes)

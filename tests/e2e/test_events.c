@@ -265,8 +265,7 @@ static void early_reject_leaves_rois_undone(void **state)
     assert_true(!a.roi[3].accept && a.roi[3].status == TRIGD__V1__STATUS__SKIPPED);
     worker = workers_stop(&s, "cpu:0/1"); /* the next one takes a while */
     PARTS(&l, 2, 3, {.token = 0, .n = 20});
-    while (server_row_number(&s, "lanes", "points@cpu:0/0", "in_flight") == 0)
-        workers_nap(1);
+    server_wait_row(&s, "lanes", "points@cpu:0/0", "in_flight", 1, UINT64_MAX);
     PARTS(&l, 2, 3, {.token = 1, .roi_id = 1, .type = 1}, {.token = 2, .roi_id = 2, .type = 1});
     collect(&l, 3, 1, &a); /* muons are no jets */
     assert_true(!a.event[0].accept && a.event[0].came == 3);
@@ -461,7 +460,8 @@ static void a_client_that_leaves_takes_its_events_along(void **state)
     send_event(&l, 1, 2, 0, 1, POINTS(20));
     server_wait_counter(&s, "received", 1);
     link_close(&l);
-    server_wait_counter(&s, "events_failed", 1); /* not after 60 s */
+    server_wait_counter(&s, "events_failed", 1);  /* not after 60 s */
+    server_expect(&s, "reload", "menu reloaded"); /* all shards have ended the turn of then */
     link_open(&other, &s);
     link_hello(&other, "other", 0);
     send_event(&other, 1, 2, 0, 2, POINTS(20, 20));

@@ -39,12 +39,7 @@ static bool is_down(struct server *s, const char *lane)
 
 static void wait_down(struct server *s, const char *lane, bool down)
 {
-    for (uint32_t i = 0; i < 1500; i++) {
-        if (is_down(s, lane) == down)
-            return;
-        workers_nap(20);
-    }
-    fail_msg("lane %s is %s", lane, down ? "still up" : "still down");
+    server_wait_row(s, "lanes", lane, "is_down", down, down);
 }
 
 /* Batches for a step, or both, at once: all of their RoIs are accepted by their chains. */

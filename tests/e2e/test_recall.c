@@ -296,16 +296,6 @@ static void in_flight(void **state)
 /* At 3,000 a second: on a busy machine the daemon has to be killed twice before the last. */
 #define SENT "9000"
 
-/* Until the replayer has found the daemon, which takes long on a busy machine. */
-static void wait_for_rois(struct server *s)
-{
-    const struct timespec look = {.tv_nsec = 5000000};
-
-    for (uint32_t i = 0; i < 12000 && server_counter(s, "received") == 0; i++)
-        nanosleep(&look, NULL);
-    assert_true(server_counter(s, "received") > 0);
-}
-
 /* kill -9 of the daemon under load: the next one decides what the first one had, marked. */
 static void over_the_end_of_the_daemon(void **state)
 {
@@ -320,7 +310,7 @@ static void over_the_end_of_the_daemon(void **state)
                          (const char *const[]){"--rois", SENT, "--pace", "rate:3000",
                                                "--connections", "2", "--key", NULL});
     for (uint32_t i = 0; i < 2; i++) {
-        wait_for_rois(&s);
+        server_wait_row(&s, "info", NULL, "received", 1, UINT64_MAX);
         nanosleep(&while_it_runs, NULL);
         assert_int_equal(server_end(&s, SIGKILL, 20), 128 + SIGKILL);
         server_spawn(&s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The daemon runs no code of plugins and drivers; processes that do are in the sandbox. */
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,9 +107,7 @@ static void all_are_inside(void **state)
     workers_expect(&l, 0, 3, FAILED);
     for (uint32_t i = 0; i < sizeof workers / sizeof *workers; i++)
         expect_sandbox(workers_number(&s, workers[i], "pid"));
-    for (uint32_t i = 0; i < LOOKS && !workers_number(&s, "cuda:0/1", "spare"); i++)
-        workers_nap(20);
-    expect_sandbox(workers_number(&s, "cuda:0/1", "spare"));
+    expect_sandbox((long)server_wait_row(&s, "workers", "cuda:0/1", "spare", 1, INT_MAX));
     expect_sandbox(child_in_mode(s.pid, "--inspector"));
     expect_no_code_of_others(s.pid);
     link_close(&l);

@@ -207,15 +207,6 @@ static void killed_under_load(void **state)
 #define CROWD       8192u
 #define CROWD_BATCH 1024u
 
-static void wait_for_batches(struct server *s, const char *lane, uint32_t n)
-{
-    uint32_t tries = 0;
-
-    while (server_row_number(s, "lanes", lane, "in_flight") != n && tries++ < 1000)
-        workers_nap(20);
-    assert_int_equal(server_row_number(s, "lanes", lane, "in_flight"), n);
-}
-
 /* A worker is killed with thousands of RoIs in flight: there is room for all of them to run again.
  */
 static void killed_with_thousands_in_flight(void **state)
@@ -237,7 +228,8 @@ static void killed_with_thousands_in_flight(void **state)
             specs[i] = (struct roi_spec){.token = sent + i, .roi_id = i + 1000, .n = 10};
         link_send_rois(&l, specs, CROWD_BATCH);
     }
-    wait_for_batches(&s, "f@cpu:0/0", CROWD / CROWD_BATCH);
+    server_wait_row(&s, "lanes", "f@cpu:0/0", "in_flight", CROWD / CROWD_BATCH,
+                    CROWD / CROWD_BATCH);
     assert_int_equal(kill(pid, SIGKILL), 0);
     link_collect(&l, 0, CROWD, NULL);
     assert_int_equal(server_counter(&s, "retried"), CROWD);

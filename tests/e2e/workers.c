@@ -2,6 +2,7 @@
 #include "workers.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,24 +148,12 @@ void workers_nap(long ms)
 
 void workers_wait(struct server *s, const char *worker, const char *key, long value)
 {
-    for (uint32_t i = 0; i < 1000; i++) {
-        if (workers_number(s, worker, key) == value)
-            return;
-        workers_nap(20);
-    }
-    fail_msg("%s of %s did not become %ld", key, worker, value);
+    server_wait_row(s, "workers", worker, key, (uint64_t)value, (uint64_t)value);
 }
 
 pid_t workers_pid(struct server *s, const char *worker)
 {
-    long pid = workers_number(s, worker, "pid");
-
-    for (uint32_t i = 0; i < 1000 && pid <= 0; i++) {
-        workers_nap(20);
-        pid = workers_number(s, worker, "pid");
-    }
-    assert_true(pid > 0);
-    return (pid_t)pid;
+    return (pid_t)server_wait_row(s, "workers", worker, "pid", 1, INT_MAX);
 }
 
 pid_t workers_stop(struct server *s, const char *worker)
