@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "monitor/view.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 int view_now(const struct control_view *v, struct control_view *ret_view)
 {
     struct stats *sum = NULL;
+    int r;
 
     *ret_view = *v;
     ret_view->stats = v->shards->of[0];
     if (v->shards->n == 1)
         return 0;
-    sum = calloc(1, sizeof *sum);
-    if (!sum)
-        return -ENOMEM;
+    r = stats_new(&sum);
+    if (r < 0)
+        return r;
     stats_sum(v->shards, sum);
     ret_view->stats = sum;
     return 0;
@@ -23,6 +21,6 @@ int view_now(const struct control_view *v, struct control_view *ret_view)
 void view_done(struct control_view *v)
 {
     if (v->shards->n > 1)
-        free((struct stats *)(uintptr_t)v->stats);
+        stats_free((struct stats *)(uintptr_t)v->stats);
     v->stats = NULL;
 }

@@ -24,9 +24,9 @@
 #include "keys.h"
 #include "messages.h"
 
-#define READY_S     300     /* lanes may compile all of their kernels, sanitizers are slow */
-#define STEP_NS     5000000 /* between two looks at something that has no event to wait for */
-#define PATIENCE_MS 60000   /* with an answer, on a host with a load of 10 */
+#define READY_S     300      /* lanes may compile all of their kernels, sanitizers are slow */
+#define STEP_NS     20000000 /* between two looks at something that has no event to wait for */
+#define PATIENCE_MS 60000    /* with an answer, on a host with a load of 10 */
 
 static void nap(void)
 {
