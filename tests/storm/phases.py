@@ -87,8 +87,9 @@ def clients_killed(storm, seconds):
 def faulty(storm, seconds, words, rate, part=0.1):
     """A client of whose RoIs some break the plugin: it gets a decision for each of them all the same."""
     ids = [FAULTS[storm.random.choice(words)] if storm.random.random() < part else 0 for _ in range(200)]
-    ids[1] = FAULTS[storm.random.choice(words)]  # each connection sends the first ones, some no more than ten
     once = storm.once and part < 1
+    if once or not any(ids[:10]):  # each connection sends the first ones, some no more than ten
+        ids[1] = FAULTS[storm.random.choice(words)]
     if once:
         ids = [0, ids[1]] + [0] * 198
     storm.fault()
