@@ -61,18 +61,18 @@ int server_readyz(struct server *s);
 uint64_t server_counter(struct server *s, const char *name);
 /* A number of the row of that name in `show TABLE json`, of the first row if the name is NULL. */
 uint64_t server_row_number(struct server *s, const char *table, const char *name, const char *key);
-/* Waits until such a number is in that range, a minute at most; returns it. */
+/* Waits until such a number is in that range, `limit_s` seconds at most; returns it. */
 uint64_t server_wait_row(struct server *s, const char *table, const char *name, const char *key,
-                         uint64_t least, uint64_t most);
+                         uint64_t least, uint64_t most, uint32_t limit_s);
 /* A counter of a stream of `show streams json`. */
 uint64_t server_stream(struct server *s, const char *stream, const char *name);
-/* Waits until it has a value. */
+/* Waits until it has a value, at most 10 s. */
 void server_wait_stream(struct server *s, const char *stream, const char *name, uint64_t value);
 /* Fails unless received = accepted + rejected + failed + in_flight. */
 void server_check_ledger(struct server *s);
 /* The file of the debug stream; there must be one. */
 void server_debug_file(const struct server *s, char *ret_path, size_t bytes);
-/* Waits until a counter has a value. */
+/* Waits until a counter has a value, at most 10 s. */
 void server_wait_counter(struct server *s, const char *name, uint64_t value);
 
 /* Runs a program of the build, by its name and arguments, and gives the last line that it printed;

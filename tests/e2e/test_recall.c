@@ -310,7 +310,8 @@ static void over_the_end_of_the_daemon(void **state)
                          (const char *const[]){"--rois", SENT, "--pace", "rate:3000",
                                                "--connections", "2", "--key", NULL});
     for (uint32_t i = 0; i < 2; i++) {
-        server_wait_row(&s, "info", NULL, "received", 1, UINT64_MAX);
+        /* the replayer takes long on a busy machine to find the daemon */
+        server_wait_row(&s, "info", NULL, "received", 1, UINT64_MAX, 60);
         nanosleep(&while_it_runs, NULL);
         assert_int_equal(server_end(&s, SIGKILL, 20), 128 + SIGKILL);
         server_spawn(&s);

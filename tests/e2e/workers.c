@@ -148,12 +148,12 @@ void workers_nap(long ms)
 
 void workers_wait(struct server *s, const char *worker, const char *key, long value)
 {
-    server_wait_row(s, "workers", worker, key, (uint64_t)value, (uint64_t)value);
+    server_wait_row(s, "workers", worker, key, (uint64_t)value, (uint64_t)value, 20);
 }
 
 pid_t workers_pid(struct server *s, const char *worker)
 {
-    return (pid_t)server_wait_row(s, "workers", worker, "pid", 1, INT_MAX);
+    return (pid_t)server_wait_row(s, "workers", worker, "pid", 1, INT_MAX, 20);
 }
 
 pid_t workers_stop(struct server *s, const char *worker)

@@ -177,13 +177,7 @@ static uint64_t decided(const struct sender *s, enum what without)
 /* Once the turn that decided the last RoI has ended. */
 static void expect_chain(struct server *s, const char *chain, const char *counter, uint64_t count)
 {
-    const uint64_t limit = clock_ns() + 10 * NS_PER_S;
-    uint64_t now;
-
-    while ((now = server_row_number(s, "chains", chain, counter)) != count)
-        if (clock_ns() > limit)
-            fail_msg("%s of %s is %llu, the clients counted %llu", counter, chain,
-                     (unsigned long long)now, (unsigned long long)count);
+    server_wait_row(s, "chains", chain, counter, count, count, 10);
 }
 
 static void collections_come_and_go(void **state)
