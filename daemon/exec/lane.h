@@ -104,7 +104,8 @@ struct lane {
     _Atomic bool is_open;    /* its runner is; the worker's word, as is */
     _Atomic bool is_out;     /* it is not for a second or more, */
     _Atomic bool is_idle;    /* the shard's: it is down and no batch is out, */
-    _Atomic int failed;      /* and why the shard has closed it (worker_close_lane) */
+    _Atomic int failed;      /* why the shard has closed it (worker_close_lane), */
+    _Atomic bool is_excused; /* and that an RoI was the reason (worker_excuse_lane) */
     bool is_up;              /* takes batches */
     uint32_t failures;       /* batches that failed since the last good one */
     uint64_t rests_until_ns; /* down until then; 0: until its worker is back */

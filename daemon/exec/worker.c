@@ -213,16 +213,21 @@ int worker_kill(struct worker *w, const char *why)
     return r;
 }
 
-int worker_close_lane(struct worker *w, struct lane *l, int error)
+static int wake(const struct worker *w)
 {
     const uint64_t one = 1;
 
+    return write(w->wake_fd, &one, sizeof one) < 0 && errno != EAGAIN ? -errno : 0;
+}
+
+int worker_close_lane(struct worker *w, struct lane *l, int error)
+{
     if (!w->base.is_process || w->is_retry)
         return -ENOTSUP;
     for (uint32_t i = 0; i < w->base.n_shards; i++)
         atomic_store(&l->sibling[i]->is_open, false);
     atomic_store(&l->failed, error);
-    return write(w->wake_fd, &one, sizeof one) < 0 && errno != EAGAIN ? -errno : 0;
+    return wake(w);
 }
 
 void worker_count_hang(struct worker *w)
@@ -239,6 +244,19 @@ int worker_last_end(const struct worker *w, bool *ret_was_ended)
 void worker_excuse(struct worker *w)
 {
     atomic_store(&w->is_excused, true);
+}
+
+void worker_excuse_lane(struct worker *w, struct lane *l)
+{
+    int r;
+
+    if (!w->base.is_process)
+        return;
+    atomic_store(&l->is_excused, true);
+    r = wake(w);
+    if (r < 0)
+        log_error("worker", "cannot wake a watcher", "worker=\"%s\" error=\"%s\"", w->name,
+                  strerror(-r));
 }
 
 enum worker_news worker_news(const struct worker *w, uint32_t shard)

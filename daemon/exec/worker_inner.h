@@ -17,6 +17,7 @@ struct worker_lane { /* one runner */
     struct lane *lane[SHARDS_MAX];
     struct worker_lane_message *asked; /* of a process: what opens it again */
     int error;               /* why it is aside: the process runs without it; 0: it is not */
+    bool is_closed;          /* it is aside since it failed in service: it did open */
     uint32_t ends;           /* of the process while it was opened, in a row */
     uint32_t pause_ms;       /* the last one before it was tried again */
     uint64_t again_ns;       /* when it is tried again */

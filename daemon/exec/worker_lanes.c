@@ -142,6 +142,7 @@ static void set_aside(struct worker *w, struct worker_lane *l, int error, uint32
         log_error("worker", "a lane is not up; the others serve, and it is tried again",
                   "lane=\"%s\" error=\"%s\"", l->lane[0]->s.stats->name, strerror(-error));
     l->error = error;
+    l->is_closed = false;
     l->pause_ms = pause_ms < PAUSE_MAX_MS ? pause_ms : PAUSE_MAX_MS;
     l->again_ns = clock_ns() + l->pause_ms * NS_PER_MS;
     set_open(w, l, false);
@@ -349,9 +350,33 @@ static void take_failures(struct worker *w)
             struct worker_lane *l = w->lane[i];
             const int error = atomic_exchange(&l->lane[k]->failed, 0);
 
-            if (error && !l->error)
+            if (error && !l->error) {
                 set_aside(w, l, error, pause_of(w, l));
+                l->is_closed = true;
+            }
         }
+}
+
+/* RoIs were found to be the reason why lanes failed: the next failure begins a new row, and a pause
+ * that goes on becomes short. */
+static void take_excuses(struct worker *w)
+{
+    const uint64_t soon_ns = clock_ns() + PAUSE_MS * NS_PER_MS;
+
+    for (uint32_t i = 0; i < w->n_lanes; i++) {
+        struct worker_lane *l = w->lane[i];
+        bool is_excused = false;
+
+        for (uint32_t k = 0; k < w->base.n_shards; k++)
+            is_excused |= atomic_exchange(&l->lane[k]->is_excused, false);
+        if (!is_excused || (l->error && !l->is_closed))
+            continue;
+        l->pause_ms = 0;
+        if (l->error) {
+            l->again_ns = l->again_ns < soon_ns ? l->again_ns : soon_ns;
+            set_open(w, l, false);
+        }
+    }
 }
 
 /* Opens a lane in a process that ends then.  -EINTR when that of the others has ended. */
@@ -401,6 +426,7 @@ void worker_lanes_try(struct worker *w)
     if (read(w->wake_fd, &woken, sizeof woken) < 0 && errno != EAGAIN)
         log_error("worker", "cannot read an eventfd", "error=\"%s\"", strerror(errno));
     take_failures(w);
+    take_excuses(w);
     for (uint32_t i = 0; i < w->n_lanes && !opening_is_cancelled(w->base.opening); i++) {
         struct worker_lane *l = w->lane[i];
 

@@ -173,7 +173,7 @@ static void fail_again(struct dispatch *d, uint32_t engine, uint32_t head, const
     if (n > 1)
         suspects_split(d->suspects[engine], head, roi, n);
     else if (n && culprit_is(d, l, b, roi[0]))
-        fail_all(d, e, head, roi, 1, culprit_note(d, e, head, l, roi[0], b->error));
+        fail_all(d, e, head, roi, 1, culprit_note(d, e, head, l, b, roi[0]));
     else if (n)
         suspects_add(d->suspects[engine], head, roi, n);
 }

@@ -85,18 +85,27 @@ bool culprit_is(struct dispatch *d, const struct lane *l, const struct lane_done
     return !b->is_lost || ++r->losses >= LOSSES_MOST;
 }
 
-struct roi_why culprit_note(struct dispatch *d, const struct engine *e, uint32_t head,
-                            const struct lane *l, uint32_t roi, int error)
+/* The lanes of a step, or their workers, failed since they met such an RoI. */
+static void excuse(const struct engine_step *s, const struct lane_done *b)
 {
-    struct roi_why why = why_alone(l, error);
+    for (uint32_t k = 0; k < s->n_lanes; k++)
+        if (b->error == -EOWNERDEAD || b->is_lost)
+            worker_excuse(s->lane[k]->worker);
+        else if (b->error == -ENODEV)
+            worker_excuse_lane(s->lane[k]->worker, s->lane[k]);
+}
+
+struct roi_why culprit_note(struct dispatch *d, const struct engine *e, uint32_t head,
+                            const struct lane *l, const struct lane_done *b, uint32_t roi)
+{
+    struct roi_why why = why_alone(l, b->error);
 
     why.step = (uint8_t)head;
-    say_culprit(d, e, head, roi, error);
+    say_culprit(d, e, head, roi, b->error);
     stats_add(&d->stats->g.poison, 1);
-    remember(d, e, roi, error, &why);
-    if (error == -EOWNERDEAD && why.what != ROI_END_KILLED)
+    remember(d, e, roi, b->error, &why);
+    if (b->error == -EOWNERDEAD && why.what != ROI_END_KILLED)
         strike(d, e, head);
-    for (uint32_t k = 0; error == -EOWNERDEAD && k < e->step[head].n_lanes; k++)
-        worker_excuse(e->step[head].lane[k]->worker);
+    excuse(&e->step[head], b);
     return why;
 }

@@ -88,10 +88,10 @@ uint64_t rois_due_ns(const struct dispatch *d);
  * and are decided by now; a device may be lost for reasons of its own, but not again and again
  * under the same RoI; and one that took long has a last trial, behind all others. */
 bool culprit_is(struct dispatch *d, const struct lane *l, const struct lane_done *b, uint32_t roi);
-/* Says and counts one that is, against its step too, and excuses the workers of that; returns why
- * it fails. */
+/* Says and counts one that is, against its step too, and excuses the lanes of that, or their
+ * workers; returns why it fails. */
 struct roi_why culprit_note(struct dispatch *d, const struct engine *e, uint32_t head,
-                            const struct lane *l, uint32_t roi, int error);
+                            const struct lane *l, const struct lane_done *b, uint32_t roi);
 
 /* ---- batches.c ---- */
 
