@@ -38,6 +38,22 @@ uint32_t process_cores(uint32_t most)
     return n < most ? n : most;
 }
 
+int process_stay_on(uint32_t skip, uint32_t n)
+{
+    static cpu_set_t all; /* of the program, before the first call */
+    cpu_set_t mine;
+
+    if (!CPU_COUNT(&all) && sched_getaffinity(0, sizeof all, &all) < 0)
+        return -errno;
+    if (!n || skip + n > (uint32_t)CPU_COUNT(&all))
+        return -EINVAL;
+    CPU_ZERO(&mine);
+    for (size_t i = 0, at = 0; at < skip + n; i++)
+        if (CPU_ISSET(i, &all) && at++ >= skip)
+            CPU_SET(i, &mine);
+    return sched_setaffinity(0, sizeof mine, &mine) < 0 ? -errno : 0;
+}
+
 int process_free_port(void)
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

@@ -10,6 +10,10 @@
 int process_folder(char *path, size_t bytes);
 /* Cores that this program may use, or `most`. */
 uint32_t process_cores(uint32_t most);
+/* The calling thread, and threads and programs that it starts from then on, run on n of the cores
+ * that this program may use, after the first `skip` of them.  Negative errno; -EINVAL: there are
+ * not so many. */
+int process_stay_on(uint32_t skip, uint32_t n);
 /* A TCP port of the loopback that was free a moment ago; negative errno. */
 int process_free_port(void);
 /* Writes a file of `folder`; negative errno. */

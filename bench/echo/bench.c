@@ -11,6 +11,7 @@
 #include "args.h"
 #include "crowd.h"
 #include "echo.h"
+#include "process.h"
 #include "result.h"
 
 #define RATE_GOAL 0.9 /* of the throughput of the echo that decodes */
@@ -26,6 +27,7 @@ static struct options {
     const char *only, *load_of; /* decode or trigd */
     uint32_t rounds, window;
     uint32_t clients, io_threads;    /* io_threads: of ZeroMQ in each server */
+    uint32_t client_cores;           /* that servers do not use; 0: all share all */
     uint32_t threads;                /* of the bare servers */
     uint32_t shards, gather_threads; /* of trigd */
     double seconds;
@@ -108,7 +110,8 @@ struct row { /* one figure of trigd beside that of another server */
 static void write_figure(struct bench *b, const char *size, const struct row *row,
                          const struct result *mine, const struct result *theirs)
 {
-    char command[160], crowd[32] = "", bare[32] = "", own[64] = "", threads[64] = "";
+    char command[200], crowd[64] = "", apart[32] = "", bare[32] = "", own[64] = "",
+                       threads[64] = "";
     const struct results out = {
         .bench = "echo", .command = command, .has_table = true, .json = options.out.json};
     const struct result_figure f = {.unit = row->unit,
@@ -119,6 +122,11 @@ static void write_figure(struct bench *b, const char *size, const struct row *ro
 
     if (options.clients > 1)
         snprintf(crowd, sizeof crowd, ", %u clients", options.clients);
+    if (options.client_cores) {
+        snprintf(crowd, sizeof crowd, ", %u clients on %u cores", options.clients,
+                 options.client_cores);
+        snprintf(apart, sizeof apart, " --client-cores %u", options.client_cores);
+    }
     if (options.shards || options.gather_threads) {
         snprintf(own, sizeof own, " --shards %u --gather-threads %u", options.shards,
                  options.gather_threads);
@@ -128,8 +136,8 @@ static void write_figure(struct bench *b, const char *size, const struct row *ro
     if (options.threads > 1)
         snprintf(bare, sizeof bare, ", bare with %u threads", options.threads);
     snprintf(command, sizeof command,
-             "bench_echo --clients %u --io-threads %u --threads %u --load-of %s%s", options.clients,
-             options.io_threads, options.threads, options.load_of, own);
+             "bench_echo --clients %u --io-threads %u --threads %u --load-of %s%s%s",
+             options.clients, options.io_threads, options.threads, options.load_of, apart, own);
     result_report(&out, &f, mine, "%s, %s%s%s%s: %s", b->transport, size, crowd, bare, threads,
                   row->figure);
 }
@@ -212,6 +220,18 @@ static int measure_size(struct bench *b, const char *size)
 
 /* ---------------------------------------------------------------- all */
 
+/* The next server, or its clients, begin on their cores. */
+static int stay_on(bool is_client)
+{
+    static uint32_t cores;
+
+    cores = cores ? cores : process_cores(UINT32_MAX);
+    if (!options.client_cores)
+        return 0;
+    return is_client ? process_stay_on(cores - options.client_cores, options.client_cores)
+                     : process_stay_on(0, cores - options.client_cores);
+}
+
 static int open_all(struct bench *b, bool tcp)
 {
     const struct server_setup setup = {.tcp = tcp,
@@ -222,8 +242,12 @@ static int open_all(struct bench *b, bool tcp)
                                        .gather_threads = options.gather_threads};
 
     for (uint32_t k = 0; k < SERVER_KINDS; k++) {
-        int r = server_start(&b->server[k], (enum server_kind)k, &setup);
+        int r = stay_on(false);
 
+        if (r == 0)
+            r = server_start(&b->server[k], (enum server_kind)k, &setup);
+        if (r == 0)
+            r = stay_on(true);
         if (r == 0)
             r = crowd_open(&b->crowd[k], &b->server[k], options.clients, options.window);
         if (r < 0)
@@ -285,6 +309,8 @@ int main(int argc, char **argv)
         {"only", ARG_TEXT, &options.only, 0, 0, "WAY", "ipc or tcp"},
         {"clients", ARG_U32, &options.clients, 1, CROWD_MAX, "N", "at a time"},
         {"io-threads", ARG_U32, &options.io_threads, 1, 16, "N", "of ZeroMQ in each server"},
+        {"client-cores", ARG_U32, &options.client_cores, 0, 1024, "N",
+         "for clients alone, the last ones; 0: all share all"},
         {"threads", ARG_U32, &options.threads, 1, 16, "N",
          "of each bare server, with a ROUTER each"},
         {"load-of", ARG_TEXT, &options.load_of, 0, 0, "WHO",
