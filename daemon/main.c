@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trigd - reads the options and the config, runs the loop, tears down. */
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,8 @@
 #include "plugin/inspector.h"
 #include "plugin/trusted.h"
 #include "runmenu.h"
+
+#define KEPT_BYTES (64 << 20) /* free memory at the end of each of malloc's heaps */
 
 struct options {
     struct command_line line;
@@ -173,6 +176,15 @@ static int check_menu(const struct config *c)
     return r;
 }
 
+/* ZeroMQ allocates the memory of each message.  By itself malloc gives that of large ones back to
+ * the kernel whenever 128 KiB are free at the end of a heap, and then the next messages pay for
+ * page faults: a third of the daemon's time of a highlum RoI (docs/protocol.md). */
+static void keep_memory(void)
+{
+    if (!mallopt(M_MMAP_THRESHOLD, KEPT_BYTES / 2) || !mallopt(M_TRIM_THRESHOLD, KEPT_BYTES))
+        log_warn("daemon", "malloc keeps no memory for messages", "%s", "");
+}
+
 static int serve(const struct config *c, const char *path)
 {
     struct loop *loop;
@@ -180,6 +192,7 @@ static int serve(const struct config *c, const char *path)
 
     signals_block();
     logsink_start();
+    keep_memory();
     if (audit_open(c->control.audit, c->state_dir) < 0)
         return EXIT_START;
     r = loop_open(c, path, &loop);
