@@ -104,6 +104,7 @@ int middle_start(struct middle *m, enum server_kind kind, const struct middle_se
 
     memset(m, 0, sizeof *m);
     m->server.kind = kind;
+    m->server.threads = 1;
     snprintf(m->server.endpoint, sizeof m->server.endpoint, "ipc://%s/%s", s->folder,
              kind == SERVER_TRIGD ? "farm" : "proxy");
     snprintf(config, sizeof config, "%s/trigsup.yaml", s->folder);

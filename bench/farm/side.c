@@ -44,11 +44,12 @@ static int serve(const struct side *side, const char *folder, int go, int out)
 
 static int start(struct sides *all, const struct side *side, const char *folder)
 {
+    static unsigned folders; /* of all sides of the program */
     struct served *s = &all->of[all->n];
     char own[96];
     int go[2], out[2];
 
-    snprintf(own, sizeof own, "%s/s%u", folder, all->n);
+    snprintf(own, sizeof own, "%s/s%u", folder, folders++);
     if (mkdir(own, 0700) < 0 || pipe(go) < 0 || pipe(out) < 0)
         return -errno;
     s->pid = fork();
