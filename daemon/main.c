@@ -182,7 +182,7 @@ static int check_menu(const struct config *c)
 static void keep_memory(void)
 {
     if (!mallopt(M_MMAP_THRESHOLD, KEPT_BYTES / 2) || !mallopt(M_TRIM_THRESHOLD, KEPT_BYTES))
-        log_warn("daemon", "malloc keeps no memory for messages", "%s", "");
+        log_debug("daemon", "malloc takes no settings: it is a sanitizer's", "%s", "");
 }
 
 static int serve(const struct config *c, const char *path)
