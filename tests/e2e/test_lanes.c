@@ -244,38 +244,6 @@ static void a_gpu_is_said_to_be_lost(void **state)
     link_end_well(&s, &l);
 }
 
-/* Each batch for step g has an RoI after which its lane is lost.  Lanes pause for as long as a row
- * of such failures has no known reason; with one, the row is over, and the good RoIs do not find a
- * step without lanes. */
-static void a_row_of_culprits(void **state)
-{
-    enum { N = 24 };
-    struct roi_spec specs[WORKERS_BATCH];
-    uint8_t result[N * WORKERS_BATCH];
-    struct server s;
-    struct link l;
-
-    (void)state;
-    server_prepare(&s, "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH PATIENT, two_steps(""));
-    workers_launch(&s);
-    workers_join(&s, &l);
-    for (uint32_t i = 0; i < N; i++) {
-        for (uint32_t k = 0; k < WORKERS_BATCH; k++)
-            specs[k] = (struct roi_spec){.token = i * WORKERS_BATCH + k,
-                                         .roi_id = k == i % WORKERS_BATCH ? FAULT_NO_DEVICE : k + 1,
-                                         .n = 50,
-                                         .l1_bits = OF_G};
-        link_send_rois(&l, specs, WORKERS_BATCH);
-    }
-    link_collect(&l, 0, N * WORKERS_BATCH, result);
-    for (uint32_t i = 0; i < N * WORKERS_BATCH; i++)
-        assert_int_equal(result[i] & NOT_LATE,
-                         i % WORKERS_BATCH == i / WORKERS_BATCH % WORKERS_BATCH ? FAILED : 1);
-    assert_int_equal(server_counter(&s, "failed"), N);
-    assert_int_equal(workers_number(&s, "cpu:0/1", "deaths"), 0);
-    link_end_well(&s, &l);
-}
-
 /* ---------------------------------------------------------------- a plugin that keeps dying */
 
 /* Step g ends its worker with each RoI: it is taken out, and step f, in the same worker, serves on.
@@ -380,7 +348,6 @@ int main(void)
         cmocka_unit_test(a_lane_that_aborts_while_it_opens),
         cmocka_unit_test(one_lane_of_four),
         cmocka_unit_test(a_gpu_is_said_to_be_lost),
-        cmocka_unit_test(a_row_of_culprits),
         cmocka_unit_test(a_step_that_keeps_dying),
         cmocka_unit_test(a_gpu_is_lost_in_service),
         cmocka_unit_test(a_gpu_is_lost_while_warming_up),

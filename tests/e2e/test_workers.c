@@ -365,26 +365,43 @@ static void culprits_among_good_rois(void **state)
     link_end_well(&s, &l);
 }
 
-/* Each new process begins with a batch in which an RoI ends it, many times in a row.  The retry
- * lane finds each of them, so nobody else's RoI fails. */
+/* Each new process, or lane, begins with a batch in which an RoI ends it, many times in a row.  The
+ * retry lane finds each of them, so nobody else's RoI fails. */
+static void row_of(uint32_t fault, uint32_t n, struct server *s, struct link *l)
+{
+    enum { MOST = 24 };
+    uint8_t result[MOST * WORKERS_BATCH];
+
+    assert_in_range(n, 1, MOST);
+    workers_open(
+        s, l, "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH PATIENT "workers: {remember: 0}\n");
+    for (uint32_t i = 0; i < n; i++)
+        workers_send(l, i * WORKERS_BATCH, i % WORKERS_BATCH, fault);
+    link_collect(l, 0, n * WORKERS_BATCH, result);
+    for (uint32_t i = 0; i < n * WORKERS_BATCH; i++)
+        assert_int_equal(result[i] & NOT_LATE,
+                         i % WORKERS_BATCH == i / WORKERS_BATCH % WORKERS_BATCH ? FAILED : 1);
+    assert_int_equal(server_counter(s, "failed"), n);
+}
+
 static void a_row_of_culprits(void **state)
 {
-    enum { N = 16 };
-    uint8_t result[N * WORKERS_BATCH];
     struct server s;
     struct link l;
 
     (void)state;
-    workers_open(&s, &l,
-                 "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH PATIENT
-                 "workers: {remember: 0}\n");
-    for (uint32_t i = 0; i < N; i++)
-        workers_send(&l, i * WORKERS_BATCH, i % WORKERS_BATCH, FAULT_CRASH);
-    link_collect(&l, 0, N * WORKERS_BATCH, result);
-    for (uint32_t i = 0; i < N * WORKERS_BATCH; i++)
-        assert_int_equal(result[i] & NOT_LATE,
-                         i % WORKERS_BATCH == i / WORKERS_BATCH % WORKERS_BATCH ? FAILED : 1);
-    assert_int_equal(server_counter(&s, "failed"), N);
+    row_of(FAULT_CRASH, 16, &s, &l);
+    link_end_well(&s, &l);
+}
+
+static void a_row_of_lost_lanes(void **state)
+{
+    struct server s;
+    struct link l;
+
+    (void)state;
+    row_of(FAULT_NO_DEVICE, 24, &s, &l);
+    assert_int_equal(workers_number(&s, "cpu:0/1", "deaths"), 0);
     link_end_well(&s, &l);
 }
 
@@ -430,6 +447,7 @@ int main(void)
         cmocka_unit_test(a_plugin_that_keeps_dying),
         cmocka_unit_test(culprits_among_good_rois),
         cmocka_unit_test(a_row_of_culprits),
+        cmocka_unit_test(a_row_of_lost_lanes),
         cmocka_unit_test(a_lane_of_threads_rests),
     };
 
