@@ -38,18 +38,20 @@ uint32_t process_cores(uint32_t most)
     return n < most ? n : most;
 }
 
-int process_stay_on(uint32_t skip, uint32_t n)
+int process_part(uint32_t n, bool is_last)
 {
     static cpu_set_t all; /* of the program, before the first call */
+    uint32_t others, at = 0;
     cpu_set_t mine;
 
     if (!CPU_COUNT(&all) && sched_getaffinity(0, sizeof all, &all) < 0)
         return -errno;
-    if (!n || skip + n > (uint32_t)CPU_COUNT(&all))
+    if (!n || n >= (uint32_t)CPU_COUNT(&all))
         return -EINVAL;
+    others = (uint32_t)CPU_COUNT(&all) - n;
     CPU_ZERO(&mine);
-    for (size_t i = 0, at = 0; at < skip + n; i++)
-        if (CPU_ISSET(i, &all) && at++ >= skip)
+    for (size_t i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &all) && (at++ >= others) == is_last)
             CPU_SET(i, &mine);
     return sched_setaffinity(0, sizeof mine, &mine) < 0 ? -errno : 0;
 }

@@ -2,6 +2,7 @@
 /* process.h - other programs of the build that a benchmark starts and watches. */
 #ifndef TRIGD_BENCH_PROCESS_H
 #define TRIGD_BENCH_PROCESS_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -10,10 +11,10 @@
 int process_folder(char *path, size_t bytes);
 /* Cores that this program may use, or `most`. */
 uint32_t process_cores(uint32_t most);
-/* The calling thread, and threads and programs that it starts from then on, run on n of the cores
- * that this program may use, after the first `skip` of them.  Negative errno; -EINVAL: there are
- * not so many. */
-int process_stay_on(uint32_t skip, uint32_t n);
+/* The calling thread, and threads and programs that it starts from then on, run on the last n of
+ * the cores that this program may use, or on all but those.  Negative errno; -EINVAL: none would
+ * be left for one of them. */
+int process_part(uint32_t n, bool is_last);
 /* A TCP port of the loopback that was free a moment ago; negative errno. */
 int process_free_port(void);
 /* Writes a file of `folder`; negative errno. */

@@ -220,18 +220,6 @@ static int measure_size(struct bench *b, const char *size)
 
 /* ---------------------------------------------------------------- all */
 
-/* The next server, or its clients, begin on their cores. */
-static int stay_on(bool is_client)
-{
-    static uint32_t cores;
-
-    cores = cores ? cores : process_cores(UINT32_MAX);
-    if (!options.client_cores)
-        return 0;
-    return is_client ? process_stay_on(cores - options.client_cores, options.client_cores)
-                     : process_stay_on(0, cores - options.client_cores);
-}
-
 static int open_all(struct bench *b, bool tcp)
 {
     const struct server_setup setup = {.tcp = tcp,
@@ -242,12 +230,13 @@ static int open_all(struct bench *b, bool tcp)
                                        .gather_threads = options.gather_threads};
 
     for (uint32_t k = 0; k < SERVER_KINDS; k++) {
-        int r = stay_on(false);
+        const uint32_t apart = options.client_cores;
+        int r = apart ? process_part(apart, false) : 0;
 
         if (r == 0)
             r = server_start(&b->server[k], (enum server_kind)k, &setup);
-        if (r == 0)
-            r = stay_on(true);
+        if (r == 0 && apart)
+            r = process_part(apart, true);
         if (r == 0)
             r = crowd_open(&b->crowd[k], &b->server[k], options.clients, options.window);
         if (r < 0)
