@@ -102,7 +102,7 @@ int worker_last_end(const struct worker *w, bool *ret_was_ended);
 /* An RoI was found on which processes of this worker end: the next death begins a new row of them,
  * and the pause that goes on is short. */
 void worker_excuse(struct worker *w);
-/* The same for a lane that is closed, or was, with that worker up. */
+/* The same for a lane of it that was closed, and may still be: its row, and its pause. */
 void worker_excuse_lane(struct worker *w, struct lane *l);
 enum worker_news worker_news(const struct worker *w, uint32_t shard);
 /* It died, and nothing of this shard refers to its lanes any more. */

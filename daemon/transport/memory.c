@@ -93,17 +93,14 @@ bool memory_is_short(struct memory *m, uint64_t generation, uint64_t now_ns)
     }
     if (now < m->base && now_ns < m->reloaded_ns + SETTLE_NS)
         m->base = now;
-    if (now <= m->base + m->more)
-        return false;
-    if (now_ns <= m->trimmed_ns + NS_PER_S)
-        return true;
-    m->trimmed_ns = now_ns;
-    malloc_trim(0); /* what it keeps for the next messages does not count */
-    now = used(m);
-    if (now <= m->base + m->more)
-        return false;
-    log_warn("ingress", "the process has more memory than it should have",
-             "mbytes=%llu allowed=%llu", (unsigned long long)now >> 20,
-             (unsigned long long)(m->base + m->more) >> 20);
-    return true;
+    if (now > m->base + m->more && now_ns > m->trimmed_ns + NS_PER_S) {
+        m->trimmed_ns = now_ns;
+        malloc_trim(0); /* what it keeps for the next messages does not count */
+        now = used(m);
+        if (now > m->base + m->more)
+            log_warn("ingress", "the process has more memory than it should have",
+                     "mbytes=%llu allowed=%llu", (unsigned long long)now >> 20,
+                     (unsigned long long)(m->base + m->more) >> 20);
+    }
+    return now > m->base + m->more;
 }
