@@ -245,7 +245,7 @@ static void start_farm(void **state)
     (void)state;
     snprintf(text, sizeof text, "limits: {soft_ms: 0, hard_ms: 60000, drain_ms: 5000}\n%s",
              controlled);
-    fake_supervisor(&sup, text, "name: s, heartbeat_ms: 20, lost_beats: 25", menu);
+    fake_supervisor(&sup, text, "name: s, heartbeat_ms: 20, lost_beats: 100", menu);
     for (uint32_t i = 0; i < NODES; i++) {
         snprintf(text, sizeof text,
                  "%sruns: {dir: runs}\nsupervisor: {name: n%u, endpoints: \"ipc://%s/nodes\"}\n",
