@@ -13,6 +13,7 @@
 
 #define IPC_SCHEME "ipc://"
 #define TCP_SCHEME "tcp://"
+#define TAKEN_MS   50 /* in which a thread of ZeroMQ takes a listener, on a busy machine too */
 
 static int use_fd(struct clients *c, int fd)
 {
@@ -69,6 +70,15 @@ static int note_bound(struct clients *c, uint32_t i, const char *scheme)
     return c->bound[i] ? 0 : -ENOMEM;
 }
 
+/* libzmq gives a listener or a connection to the thread with the fewest of both, and counts one
+ * when its thread has taken it.  Without a pause one thread has all listeners, and the first
+ * clients share the others. */
+static void await_taken(const struct clients *c)
+{
+    if (c->config->threads.zmq_threads > 1)
+        zmq_poll(NULL, 0, TAKEN_MS);
+}
+
 /* Binds the endpoints of one scheme; shm:// is bound in shm_peers.c. */
 static int bind_scheme(struct clients *c, const char *scheme)
 {
@@ -87,6 +97,7 @@ static int bind_scheme(struct clients *c, const char *scheme)
         r = note_bound(c, i, scheme);
         if (r < 0)
             return r;
+        await_taken(c);
     }
     return 0;
 }

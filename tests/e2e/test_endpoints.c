@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of endpoints: a second daemon leaves the first one alone, and nobody's file is removed. */
+/* Files of endpoints: a second daemon leaves the first one alone, and nobody's file is removed.
+ * Each thread of ZeroMQ has its part of the endpoints. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -184,6 +185,53 @@ static void groups_may_connect(void **state)
     server_stop(&s);
 }
 
+/* File descriptors that a descriptor of epoll watches; 0: it is none of those. */
+static uint32_t watched(const struct server *s, const char *fd)
+{
+    char path[300], line[256];
+    uint32_t n = 0;
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%d/fdinfo/%s", (int)s->pid, fd);
+    f = fopen(path, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f))
+        n += !strncmp(line, "tfd:", 4);
+    fclose(f);
+    return n;
+}
+
+static void threads_of_zeromq_share_the_endpoints(void **state)
+{
+    enum { THREADS = 4 };
+    uint32_t n[THREADS + 2] = {0}; /* threads that watch so many */
+    char endpoints[600], folder[64];
+    const struct dirent *e;
+    struct server s;
+    DIR *d;
+
+    (void)state;
+    server_prepare(&s, "", menu);
+    snprintf(endpoints, sizeof endpoints, "\"%s\", \"%s-1\", \"%s-2\", \"%s-3\"", s.endpoint,
+             s.endpoint, s.endpoint, s.endpoint);
+    server_configure(&s, endpoints,
+                     "devices: [{backend: cpu, index: 0, lanes: 1}]\n"
+                     "threads: {zmq_threads: 4, shards: 1}\n");
+    server_spawn(&s);
+    snprintf(folder, sizeof folder, "/proc/%d/fd", (int)s.pid);
+    d = opendir(folder);
+    assert_non_null(d);
+    while ((e = readdir(d)) != NULL)
+        if (e->d_name[0] != '.') {
+            const uint32_t k = watched(&s, e->d_name);
+
+            n[k < THREADS + 2 ? k : THREADS + 1]++;
+        }
+    closedir(d);
+    assert_int_equal(n[2], THREADS); /* each one its mailbox and an endpoint */
+    server_stop(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +240,7 @@ int main(void)
         cmocka_unit_test(a_file_is_left_alone),
         cmocka_unit_test(a_race_has_one_winner),
         cmocka_unit_test(groups_may_connect),
+        cmocka_unit_test(threads_of_zeromq_share_the_endpoints),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
