@@ -71,19 +71,15 @@ static void decide(struct link *l, uint64_t *token)
     *token += WORKERS_BATCH;
 }
 
-/* Some slices beside RoIs; returns whether it has work left. */
-static bool some_slices(struct server *s, struct link *l, uint64_t *token, uint64_t slices)
+/* Some slices beside RoIs; then it has work left.  On a busy machine it may take longer to pause
+ * than the daemon waits with its answer. */
+static void some_slices(struct server *s, struct link *l, uint64_t *token, uint64_t slices)
 {
-    bool is_paused;
-    char *text;
-
     free(server_ask(s, "guest start g"));
     for (int i = 0; i < 5 || server_row_number(s, "guests", "g", "slices") < slices; i++)
         decide(l, token);
-    text = server_ask(s, "guest pause g");
-    is_paused = strstr(text, "is paused") != NULL;
-    free(text);
-    return is_paused;
+    free(server_ask(s, "guest pause g"));
+    await(s, "\"state\":\"paused\"");
 }
 
 static void expect_means(const struct server *s)
@@ -125,7 +121,7 @@ static void test_daemon(void **state)
 
     (void)state;
     workers_open(&s, &l, config);
-    assert_true(some_slices(&s, &l, &token, 20));
+    some_slices(&s, &l, &token, 20);
     link_close(&l);
     assert_int_equal(server_end(&s, SIGTERM, 30), 0);
     server_spawn(&s);
