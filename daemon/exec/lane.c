@@ -412,20 +412,16 @@ static void learn(struct lane *l, const struct lane_batch *mine, uint64_t ns, bo
     l->s.cost->used_ns = clock_ns();
 }
 
-void lane_release(struct lane *l)
+void lane_release(struct lane *l, const struct lane_done *done)
 {
-    struct lane_done done;
-
-    if (!lane_finished(l, &done))
-        return;
-    learn(l, &l->batch[l->first], done.ended_ns - done.begun_ns, done.error == 0);
+    learn(l, &l->batch[l->first], done->ended_ns - done->begun_ns, done->error == 0);
     if (arena_batch(&l->arena, l->first)->is_overlapped)
         stats_add(&l->s.stats->overlapped, 1);
     if (arena_batch(&l->arena, l->first)->is_pulled)
         stats_add(&l->s.stats->pulled, 1);
     add_load(l, -(int64_t)l->batch[l->first].expected_ns, -1);
     l->first = (l->first + 1) % l->s.slots;
-    l->oldest_ns = done.ended_ns;
+    l->oldest_ns = done->ended_ns;
     stats_set(&l->s.stats->in_flight, l->taken);
 }
 

@@ -164,7 +164,8 @@ bool lane_finished(struct lane *l, struct lane_done *ret_done);
  * the runner claims what cannot be (logged with the plugin's name); -ERANGE: one claims that a
  * value of it is not allowed. */
 int lane_take(struct lane *l, uint32_t i);
-void lane_release(struct lane *l);
+/* Done with that batch; `done` as lane_finished had it, whatever the runner writes since. */
+void lane_release(struct lane *l, const struct lane_done *done);
 /* The oldest batch of a lane whose runner is gone: as lane_finished, with -EOWNERDEAD.  Waits for
  * a gather thread that has it. */
 bool lane_orphan(struct lane *l, struct lane_done *ret_done);

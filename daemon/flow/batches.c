@@ -237,7 +237,7 @@ static bool take_finished(struct dispatch *d, uint32_t engine, uint32_t head, st
             step_record_good(&d->engine[engine]->of->record[head]);
             take_results(d, d->engine[engine], head, l, &b);
         }
-        lane_release(l);
+        lane_release(l, &b);
         judge_lane(d, l, b.error, b.is_lost);
         if (l->is_retry) /* after it is known to be ending: no shard may give it one more */
             worker_unreserve(l->worker, l->s.shard);

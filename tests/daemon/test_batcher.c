@@ -55,7 +55,7 @@ static void end_batch(struct fake *f, struct lane *lane, uint64_t begun_ns, uint
     atomic_store(&b->done, b->sequence);
     assert_true(lane_finished(lane, &done));
     batcher_back(&f->step, done.ended_ns - done.begun_ns);
-    lane_release(lane);
+    lane_release(lane, &done);
 }
 
 static void closes_by_its_limits(void **state)
