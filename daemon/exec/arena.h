@@ -7,7 +7,8 @@
  * a thread of this one, reads batches and writes results.  Nothing in the arena is believed by the
  * front: what the runner writes there are claims, checked like a client's message, and the front's
  * own books lie elsewhere.  A batch is back when it has its number in `done`: who writes over the
- * arena can hold up batches, which then count as hanging, but not pass one off as another.
+ * arena cannot pass one off as another.  The runner sees that something did (inbox.h) and ends its
+ * process.
  *
  *     [link] [batch 0] [batch 1] ... [products of slot 0] ... [inputs of slot 0] ... [tables of
  * slot 0] ...

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -76,13 +77,14 @@ static const struct trg_encoding *sent_with(const struct runner_memory *m,
 static int find_sources(struct runner *l, const struct runner_slot *slot, uint32_t k)
 {
     const struct runner_memory *m = l->s.shard[slot->shard].memory;
-    const struct arena_source *from = arena_sources(runner_arena(l, slot->shard), slot->number, k);
+    const struct arena_source *from =
+        arena_sources(runner_arena(l, slot->shard), slot->batch.number, k);
     const uint32_t kind = l->s.group->input[k].kind;
     const bool is_raw = slot->raw >> k & 1;
     const unsigned char *base =
-        is_raw ? arena_staged(runner_arena(l, slot->shard), slot->number, k) : m->base;
+        is_raw ? arena_staged(runner_arena(l, slot->shard), slot->batch.number, k) : m->base;
 
-    for (uint32_t i = 0; i < slot->n; i++) {
+    for (uint32_t i = 0; i < slot->batch.n; i++) {
         int r = await_region(m, from[i].region, from[i].epoch);
 
         if (r < 0)
@@ -102,9 +104,9 @@ static int find_sources(struct runner *l, const struct runner_slot *slot, uint32
 /* Notes what was found wrong; dispatch answers it. */
 static void note_faults(struct runner *l, const struct runner_slot *slot)
 {
-    struct check_fault *faults = arena_faults(runner_arena(l, slot->shard), slot->number);
+    struct check_fault *faults = arena_faults(runner_arena(l, slot->shard), slot->batch.number);
 
-    for (uint32_t i = 0; i < slot->n; i++)
+    for (uint32_t i = 0; i < slot->batch.n; i++)
         if (l->sources[i].guard && l->guards[i].fault.code)
             faults[i] = l->guards[i].fault;
 }
@@ -117,8 +119,8 @@ static int gather(struct runner *l, const struct runner_slot *slot, uint32_t k, 
 
     if (r < 0)
         return r;
-    ret_input->bytes = stage_fill(l->s.group->input[k].kind, slot->n, slot->infos, l->sources, to,
-                                  &ret_input->span);
+    ret_input->bytes = stage_fill(l->s.group->input[k].kind, slot->batch.n, slot->infos, l->sources,
+                                  to, &ret_input->span);
     note_faults(l, slot);
     return 0;
 }
@@ -134,7 +136,8 @@ static bool is_laid_out(const struct runner_slot *slot, uint32_t k)
 static bool can_pull(const struct runner *l, const struct runner_slot *slot, uint32_t k)
 {
     const struct runner_memory *m = l->s.shard[slot->shard].memory;
-    const struct arena_source *from = arena_sources(runner_arena(l, slot->shard), slot->number, k);
+    const struct arena_source *from =
+        arena_sources(runner_arena(l, slot->shard), slot->batch.number, k);
     const uint32_t kind = l->s.group->input[k].kind;
     uint64_t item, padding, bytes = 0;
     bool all = true;
@@ -145,7 +148,7 @@ static bool can_pull(const struct runner *l, const struct runner_slot *slot, uin
         return !l->is_copied;
     item = kind_item_size(kind);
     padding = kind_info(kind)->n_columns * UINT64_C(64);
-    for (uint32_t i = 0; i < slot->n; i++) {
+    for (uint32_t i = 0; i < slot->batch.n; i++) {
         const uint32_t region = from[i].region;
 
         if (!from[i].n)
@@ -165,16 +168,16 @@ static int pull_input(struct runner *l, struct runner_slot *slot, uint32_t k)
 {
     const struct runner_memory *m = l->s.shard[slot->shard].memory;
     struct trg_input *in = &slot->staged[k];
-    struct trg_buffer *host = l->host[slot->shard][slot->number][k];
+    struct trg_buffer *host = l->host[slot->shard][slot->batch.number][k];
     const bool is_raw = slot->raw >> k & 1;
     const uint64_t room = runner_shape(l)->staged_bytes[k];
     const struct pull_input from = {
         .kind = l->s.group->input[k].kind,
         .max_layer = m->max_layer,
         .pool = m->base,
-        .n_rois = slot->n,
+        .n_rois = slot->batch.n,
         .rois = slot->infos,
-        .sources = arena_sources(runner_arena(l, slot->shard), slot->number, k),
+        .sources = arena_sources(runner_arena(l, slot->shard), slot->batch.number, k),
         .window = is_raw ? host : m->pieces->window,
         .open = is_raw ? (struct fetch_window){.distance = room, .whole = room, .bytes = room}
                        : (struct fetch_window){.first = m->pieces->place.first,
@@ -198,9 +201,9 @@ static int pull_input(struct runner *l, struct runner_slot *slot, uint32_t k)
 static int stage_input(struct runner *l, struct runner_slot *slot, uint32_t k)
 {
     const struct arena *a = runner_arena(l, slot->shard);
-    struct trg_buffer *host = l->host[slot->shard][slot->number][k];
+    struct trg_buffer *host = l->host[slot->shard][slot->batch.number][k];
     struct trg_input *in = &slot->staged[k];
-    struct arena_input input = arena_batch(a, slot->number)->input[k];
+    struct arena_input input = arena_batch(a, slot->batch.number)->input[k];
     int r = 0;
 
     if (can_pull(l, slot, k))
@@ -208,7 +211,7 @@ static int stage_input(struct runner *l, struct runner_slot *slot, uint32_t k)
     if (!is_laid_out(slot, k))
         r = gather(l, slot, k, trg_buffer_host(host), &input);
     else if (l->is_copied)
-        memcpy(trg_buffer_host(host), arena_staged(a, slot->number, k), input.bytes);
+        memcpy(trg_buffer_host(host), arena_staged(a, slot->batch.number, k), input.bytes);
     if (r < 0)
         return r;
     in->span = input.span;
@@ -222,14 +225,14 @@ static void stage_outputs(struct runner *l, struct runner_slot *slot, uint32_t m
 {
     const struct runner_member *m = &l->member[member];
     const struct arena *a = runner_arena(l, slot->shard);
-    unsigned char *products = arena_products(a, slot->number);
+    unsigned char *products = arena_products(a, slot->batch.number);
 
     for (uint32_t k = 0; k < m->plugin->n_outputs; k++) {
-        const struct arena_output *room = arena_outputs(a, slot->number, member, k);
+        const struct arena_output *room = arena_outputs(a, slot->batch.number, member, k);
         const uint32_t kind = m->plugin->produces[k];
         const struct trg_collection *info = kind_info(kind);
 
-        for (uint32_t i = 0; i < slot->n; i++) {
+        for (uint32_t i = 0; i < slot->batch.n; i++) {
             struct trg_output *out = &slot->part[member].outputs[k][i];
 
             out->capacity = room[i].capacity;
@@ -259,12 +262,12 @@ static int submit_member(struct runner *l, struct runner_slot *slot, uint32_t me
     struct runner_member *m = &l->member[member];
     struct trg_batch *part = &slot->part[member];
 
-    part->n_rois = slot->n;
+    part->n_rois = slot->batch.n;
     for (uint32_t k = 0; k < m->plugin->n_inputs; k++) {
         if (m->source[k].is_staged)
             part->in[k] = slot->staged[m->source[k].at];
         else
-            part->in[k].span.n_rois = slot->n; /* the rest is as runner_open found it */
+            part->in[k].span.n_rois = slot->batch.n; /* the rest is as runner_open found it */
     }
     stage_outputs(l, slot, member);
     return runner_answer(l, m->plugin, "submit",
@@ -277,15 +280,13 @@ int runner_begin(struct runner *l, uint32_t number)
     const struct arena *a = runner_arena(l, slot->shard);
     int r = 0;
 
-    slot->sequence = arena_batch(a, slot->number)->sequence;
-    slot->n = arena_batch(a, slot->number)->n;
-    slot->is_staged = arena_batch(a, slot->number)->is_staged;
-    slot->raw = slot->is_staged ? arena_batch(a, slot->number)->raw : 0;
+    slot->is_staged = arena_batch(a, slot->batch.number)->is_staged;
+    slot->raw = slot->is_staged ? arena_batch(a, slot->batch.number)->raw : 0;
     slot->pulled = 0;
     slot->begun_ns = clock_ns();
-    memcpy(slot->infos, arena_infos(a, slot->number), slot->n * sizeof *slot->infos);
+    memcpy(slot->infos, arena_infos(a, slot->batch.number), slot->batch.n * sizeof *slot->infos);
     if (!slot->is_staged || slot->raw)
-        memset(arena_faults(a, slot->number), 0, slot->n * sizeof(struct check_fault));
+        memset(arena_faults(a, slot->batch.number), 0, slot->batch.n * sizeof(struct check_fault));
     for (uint32_t k = 0; r == 0 && k < l->s.group->n_inputs; k++)
         r = stage_input(l, slot, k);
     if (r == 0)
@@ -303,11 +304,12 @@ static void store_results(struct runner *l, const struct runner_slot *slot, uint
     const struct arena *a = runner_arena(l, slot->shard);
     const struct trg_batch *part = &slot->part[member];
 
-    memcpy(arena_results(a, slot->number, member), part->results, slot->n * sizeof *part->results);
+    memcpy(arena_results(a, slot->batch.number, member), part->results,
+           slot->batch.n * sizeof *part->results);
     for (uint32_t k = 0; k < l->member[member].plugin->n_outputs; k++) {
-        struct arena_output *out = arena_outputs(a, slot->number, member, k);
+        struct arena_output *out = arena_outputs(a, slot->batch.number, member, k);
 
-        for (uint32_t i = 0; i < slot->n; i++)
+        for (uint32_t i = 0; i < slot->batch.n; i++)
             out[i].n = part->outputs[k][i].n;
     }
 }
@@ -315,12 +317,12 @@ static void store_results(struct runner *l, const struct runner_slot *slot, uint
 /* Notes what the device found wrong; dispatch answers it. */
 static void note_pulled(const struct runner *l, const struct runner_slot *slot)
 {
-    struct check_fault *faults = arena_faults(runner_arena(l, slot->shard), slot->number);
+    struct check_fault *faults = arena_faults(runner_arena(l, slot->shard), slot->batch.number);
 
     for (uint32_t left = slot->pulled; left; left &= left - 1) {
         const uint32_t k = (uint32_t)__builtin_ctz(left);
 
-        for (uint32_t i = 0; i < slot->n; i++) {
+        for (uint32_t i = 0; i < slot->batch.n; i++) {
             const struct check_fault f = pull_fault(l->s.group->input[k].kind,
                                                     &slot->staged[k].span, slot->staged[k].host, i);
 
@@ -360,7 +362,7 @@ static void wake_dispatcher(const struct runner_shard *s, uint32_t least)
 /* The runner can begin another batch, of whichever shard. */
 static void count_begun(struct runner *l, const struct runner_slot *slot)
 {
-    atomic_fetch_add(&arena_link(runner_arena(l, slot->shard))->begun, 1);
+    inbox_tell_begun(&l->inbox[slot->shard]);
     for (uint32_t i = 0; i < l->s.n_shards; i++)
         wake_dispatcher(&l->s.shard[i], RUNNER_SLEEPS_ON);
 }
@@ -372,26 +374,38 @@ static void count_batch(const struct runner *l, int n)
         atomic_fetch_add_explicit(l->s.batches, (uint32_t)n, memory_order_relaxed);
 }
 
+/* Memory that the daemon shares with this process is written over: what its plugins made, and would
+ * make, is worth nothing.  Ends the process before it answers more; its batches run again. */
+static void give_up(const struct runner *l)
+{
+    log_error("lane", "a plugin wrote over memory of lanes: their process ends itself",
+              "found_by=\"%s\"", l->s.name);
+    abort(); /* lint: other threads must not answer meanwhile, nor the plugins' exit handlers run */
+}
+
 /* Hands a batch back, with its results or its error. */
 static void end_batch(struct runner *l, uint32_t number, int error)
 {
     struct runner_slot *slot = &l->slot[number];
     const struct arena *a = runner_arena(l, slot->shard);
-    struct arena_batch *b = arena_batch(a, slot->number);
+    struct arena_batch *b = arena_batch(a, slot->batch.number);
 
     if (!error)
         error = runner_collect(l, number);
+    if (!inbox_has(&l->inbox[slot->shard], &slot->batch))
+        give_up(l);
     b->error = error < 0 ? error : 0;
     b->is_lost = error == -ENODEV && trg_finish(slot->queue) < 0;
     if (b->error)
-        log_warn("lane", "a batch failed", "lane=\"%s\" rois=%u error=\"%s\"", l->s.name, slot->n,
-                 strerror(-b->error));
+        log_warn("lane", "a batch failed", "lane=\"%s\" rois=%u error=\"%s\"", l->s.name,
+                 slot->batch.n, strerror(-b->error));
     b->items = slot->staged[0].span.n_items;
     b->is_overlapped = slot->is_overlapped;
     b->is_pulled = slot->pulled != 0;
     b->begun_ns = slot->begun_ns;
     b->ended_ns = clock_ns();
-    atomic_store(&b->done, slot->sequence); /* before the look whether the dispatcher sleeps */
+    /* before the look whether the dispatcher sleeps */
+    atomic_store(&b->done, slot->batch.sequence);
     count_batch(l, -1);
     if (l->is_host)
         count_begun(l, slot);
@@ -431,10 +445,12 @@ static bool next_batch(struct runner *l, struct runner_slot *slot)
 {
     for (uint32_t i = 0; i < l->s.n_shards; i++) {
         const uint32_t shard = (l->turn + i) % l->s.n_shards;
+        const int r = inbox_take(&l->inbox[shard], &slot->batch);
 
-        if (!ring_pop(l->in[shard], &slot->number))
+        if (r < 0)
+            give_up(l);
+        if (r == 0)
             continue;
-        slot->number %= runner_shape(l)->slots; /* a plugin may have written over it */
         slot->shard = shard;
         l->turn = shard + 1;
         return true;

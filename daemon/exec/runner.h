@@ -3,9 +3,9 @@
  * batches of a lane.
  *
  * It lives in a worker process, or with `isolation: thread` in the daemon.  Each shard has an arena
- * with it: a lane hands over a batch through the ring `in` and gets it back through `out`, in the
- * same order; shards have their turns.  While the batch of one slot computes, the next one is
- * gathered and copied in another slot.
+ * with it: a lane hands over a batch through the ring `in` and sees in the batch that it is done,
+ * in the same order; shards have their turns.  While the batch of one slot computes, the next one
+ * is gathered and copied in another slot.
  */
 #ifndef TRIGD_RUNNER_H
 #define TRIGD_RUNNER_H

@@ -26,14 +26,14 @@ void runner_close_conditions(struct runner_slot *slot)
 static int load(struct runner *l, struct runner_slot *slot, uint32_t k)
 {
     const struct arena *a = runner_arena(l, slot->shard);
-    const struct arena_condition *from = &arena_conditions(a, slot->number)[k];
+    const struct arena_condition *from = &arena_conditions(a, slot->batch.number)[k];
     struct batch_table *t = &slot->table[k];
 
     if (!from->key || from->key == t->key) {
         t->in.collection = from->key ? l->s.group->condition[k].table : NULL;
         return 0;
     }
-    memcpy(trg_buffer_host(t->memory.host), arena_table(a, slot->number, k), from->bytes);
+    memcpy(trg_buffer_host(t->memory.host), arena_table(a, slot->batch.number, k), from->bytes);
     return batch_table_load(
         t, slot->queue,
         &(struct trg_input){.collection = l->s.group->condition[k].table, .span = from->span},

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "exec/batch.h"
+#include "exec/inbox.h"
 #include "exec/pull.h"
 #include "exec/runner.h"
 #include "exec/stage.h"
@@ -19,9 +20,9 @@ struct runner_slot {
     struct batch_table table[ARENA_CONDITIONS_MAX];
     struct trg_batch part[ARENA_MEMBERS_MAX]; /* of each member */
     struct trg_roi_info *infos;
-    uint32_t shard, number; /* its batch: whose, and in which slot of that arena */
-    uint32_t n;             /* RoIs of it: read once, the arena may change */
-    uint64_t sequence, begun_ns;
+    uint32_t shard; /* whose batch it has */
+    struct inbox_batch batch;
+    uint64_t begun_ns;
     bool is_staged;  /* as the arena said, */
     uint32_t raw;    /* the same */
     uint32_t pulled; /* inputs that the device gathers itself: a bit for each */
@@ -55,7 +56,8 @@ struct runner {
     struct stage_source *sources; /* [max_rois], scratch of the thread */
     struct stage_guard *guards;   /* the same */
     uint32_t turn;                /* the shard that is asked first for the next batch */
-    struct ring *in[SHARDS_MAX];
+    struct inbox inbox[SHARDS_MAX];
+    struct ring *in[SHARDS_MAX]; /* of them */
     /* pinned memory of each slot of an arena */
     struct trg_buffer *host[SHARDS_MAX][ARENA_SLOTS_MAX][ARENA_INPUTS_MAX];
     bool is_copied; /* that is not the arena's memory */

@@ -224,12 +224,12 @@ static int open_pull(struct runner *l)
 /* Tells the front which inputs it may leave as they came: the device makes their floats, or there
  * is pinned memory for them beside the arena.  On a CPU the lanes have more to do than the front.
  */
-static void tell_raw(const struct runner *l)
+static void tell_raw(struct runner *l)
 {
     const uint32_t takes = l->is_copied ? l->encoded : l->encoded & l->pullable;
 
     for (uint32_t i = 0; i < l->s.n_shards; i++)
-        atomic_store(&arena_link(runner_arena(l, i))->takes_raw, takes);
+        inbox_tell_raw(&l->inbox[i], takes);
 }
 
 /* ---------------------------------------------------------------- the whole */
@@ -245,8 +245,10 @@ static int open_all(struct runner *l)
     r = open_pull(l);
     if (r < 0)
         return r;
-    for (uint32_t i = 0; i < l->s.n_shards; i++)
+    for (uint32_t i = 0; i < l->s.n_shards; i++) {
+        l->inbox[i].arena = runner_arena(l, i);
         l->in[i] = &arena_link(runner_arena(l, i))->in;
+    }
     l->sources = calloc(runner_shape(l)->max_rois, sizeof *l->sources);
     l->guards = calloc(runner_shape(l)->max_rois, sizeof *l->guards);
     if (!l->sources || !l->guards)

@@ -70,7 +70,6 @@ static void clear_outputs(const struct runner *l, uint32_t number, uint32_t n)
 static uint32_t fill(const struct runner *l, const struct sample *s, uint32_t number, uint32_t from,
                      bool full)
 {
-    struct arena_batch *b = arena_batch(runner_arena(l, 0), number);
     uint64_t items[ARENA_INPUTS_MAX] = {0};
     uint32_t n = 0;
 
@@ -78,19 +77,18 @@ static uint32_t fill(const struct runner *l, const struct sample *s, uint32_t nu
            put(l, s, number, n, (from + n) % s->n, items)) /* one RoI always fits */
         n++;
     clear_outputs(l, number, n);
-    b->n = n;
-    b->is_staged = 0;
+    arena_batch(runner_arena(l, 0), number)->is_staged = 0;
     return n;
 }
 
 /* Runs the batch of a slot of the first shard from end to end, in the slot of that number. */
-static int run(struct runner *l, uint32_t number, const char **ret_what)
+static int run(struct runner *l, uint32_t number, uint32_t n, const char **ret_what)
 {
     struct runner_slot *slot = &l->slot[number];
     int r;
 
     slot->shard = 0;
-    slot->number = number;
+    slot->batch = (struct inbox_batch){.number = number, .n = n};
     *ret_what = "submit";
     r = runner_begin(l, number);
     if (r < 0) {
@@ -111,14 +109,15 @@ static int run_all(struct runner *l, const struct sample *s, const char **ret_wh
 
     for (uint32_t i = 0; r == 0 && i < runner_shape(l)->slots; i++) {
         for (uint32_t at = 0; r == 0 && at < s->n;) {
-            at += fill(l, s, i, at, false);
-            r = run(l, i, ret_what);
+            const uint32_t n = fill(l, s, i, at, false);
+
+            r = run(l, i, n, ret_what);
+            at += n;
         }
     }
     if (r < 0 || l->is_host)
         return r;
-    fill(l, s, 0, 0, true);
-    return run(l, 0, ret_what);
+    return run(l, 0, fill(l, s, 0, 0, true), ret_what);
 }
 
 int runner_warm(struct runner *l)

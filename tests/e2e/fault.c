@@ -150,23 +150,34 @@ static int eat_memory(void)
 
 #define WORDS 1024u /* a page */
 
-/* Writes over the first page of each shared mapping that can be written: rings and counts of lanes
- * and of doorbells. */
-static void write_over(void)
+/* Rings and counts of lanes and of doorbells. */
+static void write_head(uint32_t *word, unsigned long n, unsigned *seed)
+{
+    (void)n;
+    (void)seed;
+    for (uint32_t i = 0; i < WORDS; i++)
+        word[i] = 0x9e3779b9u * (i + 1);
+}
+
+static void write_words(uint32_t *word, unsigned long n, unsigned *seed)
+{
+    for (uint32_t i = 0; i < WORDS; i++)
+        word[(unsigned long)rand_r(seed) % n] = (uint32_t)rand_r(seed) << (rand_r(seed) % 32);
+}
+
+/* Writes over each shared mapping that can be written. */
+static void write_over(void (*write_to)(uint32_t *word, unsigned long n, unsigned *seed),
+                       unsigned seed)
 {
     FILE *maps = fopen("/proc/self/maps", "r");
-    uint32_t wild[WORDS];
     char line[512];
 
-    for (uint32_t i = 0; i < WORDS; i++)
-        wild[i] = 0x9e3779b9u * (i + 1);
-
     while (maps && fgets(line, sizeof line, maps)) {
-        unsigned long begin;
+        unsigned long begin, end;
         char rights[5];
 
-        if (sscanf(line, "%lx-%*x %4s", &begin, rights) == 2 && !strcmp(rights, "rw-s"))
-            memcpy((void *)begin, wild, sizeof wild);
+        if (sscanf(line, "%lx-%lx %4s", &begin, &end, rights) == 3 && !strcmp(rights, "rw-s"))
+            write_to((uint32_t *)begin, (end - begin) / sizeof(uint32_t), &seed);
     }
     if (maps)
         fclose(maps);
@@ -214,7 +225,10 @@ static int collect(struct trg_algo *a, struct trg_batch *b)
             r->status = 77;
             break;
         case FAULT_WILD:
-            write_over();
+            write_over(write_head, 0);
+            break;
+        case FAULT_SCATTER:
+            write_over(write_words, b->rois[i].l1id);
             break;
         case FAULT_TRUNCATE:
             r->status = TRG_TRUNCATED;
