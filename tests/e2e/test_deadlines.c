@@ -20,7 +20,7 @@
 #define ROIS         20u
 #define NEAR         (5 * MS)    /* of the deadline, for nearly all */
 #define FAR          (2000 * MS) /* for any: the machine may be busy */
-#define TRIES        10u
+#define TRIES        50u
 #define STATUS(name) TRIGD__V1__STATUS__##name
 
 static const char menu[] = "name: deadlines\n"
