@@ -286,6 +286,7 @@ bool lane_finished(struct lane *l, struct lane_done *ret_done)
 {
     const struct arena_batch *b = arena_batch(&l->arena, l->first);
     uint64_t now;
+    int error;
 
     if (!l->taken ||
         atomic_load_explicit(&b->done, memory_order_acquire) != l->batch[l->first].sequence ||
@@ -293,7 +294,8 @@ bool lane_finished(struct lane *l, struct lane_done *ret_done)
         return false;
     now = clock_ns();
     look_at_oldest(l, ret_done);
-    ret_done->error = b->error < 0 ? b->error : 0;
+    error = b->error;
+    ret_done->error = error < 0 ? error : 0;
     ret_done->is_lost = ret_done->error == -ENODEV && b->is_lost;
     ret_done->begun_ns = between(ret_done->closed_ns, b->begun_ns, now);
     ret_done->ended_ns = between(ret_done->begun_ns, b->ended_ns, now);
