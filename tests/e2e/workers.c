@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "workers.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,6 +156,22 @@ void workers_wait(struct server *s, const char *worker, const char *key, long va
 pid_t workers_pid(struct server *s, const char *worker)
 {
     return (pid_t)server_wait_row(s, "workers", worker, "pid", 1, INT_MAX, 20);
+}
+
+void workers_lift(struct server *s, const char *worker)
+{
+    const struct sched_param none = {0};
+    const struct dirent *task;
+    char path[64];
+    DIR *tasks;
+
+    snprintf(path, sizeof path, "/proc/%d/task", (int)workers_pid(s, worker));
+    tasks = opendir(path);
+    while (tasks && (task = readdir(tasks)) != NULL)
+        if (atoi(task->d_name) > 0)
+            sched_setscheduler(atoi(task->d_name), SCHED_OTHER, &none); /* it may have ended */
+    if (tasks)
+        closedir(tasks);
 }
 
 pid_t workers_stop(struct server *s, const char *worker)
