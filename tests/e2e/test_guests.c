@@ -308,7 +308,7 @@ static void a_disk_that_is_full(void **state)
     (void)state;
     workers_open(&s, &l, ONE_LANE GUEST(", params: {fault: fail_save}"));
     await_slices(&s, 10);
-    server_expect(&s, "guest pause v", "guest v is disabled");
+    tell(&s, "guest pause v", "disabled");
     expect_why(&s, "No space left on device");
     link_end_well(&s, &l);
 }
