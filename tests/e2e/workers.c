@@ -167,9 +167,12 @@ void workers_lift(struct server *s, const char *worker)
 
     snprintf(path, sizeof path, "/proc/%d/task", (int)workers_pid(s, worker));
     tasks = opendir(path);
-    while (tasks && (task = readdir(tasks)) != NULL)
-        if (atoi(task->d_name) > 0)
-            sched_setscheduler(atoi(task->d_name), SCHED_OTHER, &none); /* it may have ended */
+    while (tasks && (task = readdir(tasks)) != NULL) {
+        const pid_t tid = (pid_t)strtol(task->d_name, NULL, 10);
+
+        if (tid > 0)
+            sched_setscheduler(tid, SCHED_OTHER, &none); /* it may have ended */
+    }
     if (tasks)
         closedir(tasks);
 }
