@@ -16,9 +16,9 @@
 
 struct inbox { /* zero and `arena`: nothing was taken.  Of the runner's thread */
     const struct arena *arena;
-    uint32_t taken;     /* batches, from the ring */
-    uint32_t begun;     /* of them, those that the front was told of */
-    uint32_t takes_raw; /* what the front was told */
+    uint32_t taken;     /* batches taken from the ring */
+    uint32_t begun;     /* the last `begun` written to the link */
+    uint32_t takes_raw; /* the last `takes_raw` written to the link */
     uint64_t sequence;  /* of the last batch */
 };
 

@@ -18,7 +18,7 @@ enum {
     FAULT_POSITIVE = 112,  /* submit returns a number that is no answer */
     FAULT_MEMORY = 113,    /* asks for 1 GiB; -ENOMEM when it gets less */
     FAULT_WILD = 114,      /* writes over the head of all memory that the worker shares */
-    FAULT_SCATTER = 115    /* writes words here and there in it, by its number in the event */
+    FAULT_SCATTER = 115    /* writes random words over it, with the RoI's l1id as the seed */
 };
 #define FAULT_MADE_UP 0xffffffffu /* of the RoIs that lanes warm up with */
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the menu says of chains on busy, slow and missing lanes: priorities, decisions that go out
  * early, and chains that go on without a step. */
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -73,23 +72,17 @@ static void high_before_low(void **state)
 }
 
 /* Threads of a process that the kernel runs with that nice value. */
-static uint32_t count_nice(long pid, int nice)
+static uint32_t count_nice(pid_t pid, int nice)
 {
-    char path[64];
-    struct dirent *entry;
+    pid_t thread[WORKERS_THREADS];
+    const uint32_t n_threads = workers_threads(pid, thread, WORKERS_THREADS);
     uint32_t n = 0;
-    DIR *tasks;
 
-    snprintf(path, sizeof path, "/proc/%ld/task", pid);
-    tasks = opendir(path);
-    assert_non_null(tasks);
-    while ((entry = readdir(tasks)) != NULL) {
+    assert_true(n_threads > 0);
+    for (uint32_t i = 0; i < n_threads; i++) {
         errno = 0;
-        if (entry->d_name[0] != '.')
-            n +=
-                getpriority(PRIO_PROCESS, (id_t)strtoul(entry->d_name, NULL, 10)) == nice && !errno;
+        n += getpriority(PRIO_PROCESS, (id_t)thread[i]) == nice && !errno;
     }
-    closedir(tasks);
     return n;
 }
 
@@ -111,10 +104,10 @@ static void threads_of_steps(const char *menu, int more, uint32_t n)
     const int nice = getpriority(PRIO_PROCESS, 0) + more;
     struct server s;
     struct link l;
-    long pid;
+    pid_t pid;
 
     open_with(&s, &l, "devices: [{backend: cpu, lanes: 2}]\n" PATIENT, menu);
-    pid = workers_number(&s, "cpu:0/1", "pid");
+    pid = (pid_t)workers_number(&s, "cpu:0/1", "pid");
     assert_int_equal(count_nice(pid, nice < 19 ? nice : 19), n);
     assert_int_equal(decide(&l, &(struct roi_spec){.token = 1, .n = 20})->n_chains, 2);
     link_end_well(&s, &l);

@@ -21,6 +21,11 @@ static bool is_wild(uint32_t i)
     return i % WILD == 5;
 }
 
+static bool is_accepted(uint32_t i)
+{
+    return i * i % 7 < 3;
+}
+
 /* RoIs that are to be accepted and others, in no order that batches have, and wild ones if `fault`
  * is not 0, their numbers from `l1id` on. */
 static void send_mixed(struct link *l, uint64_t first, uint32_t fault, uint32_t l1id,
@@ -32,7 +37,7 @@ static void send_mixed(struct link *l, uint64_t first, uint32_t fault, uint32_t 
         spec[i] = (struct roi_spec){.token = first + i,
                                     .l1id = l1id + i,
                                     .roi_id = fault && is_wild(i) ? fault : 1,
-                                    .n = i * i % 7 < 3 ? 50 : 5};
+                                    .n = is_accepted(i) ? 50 : 5};
     for (uint32_t i = 0; i < ROIS; i += WORKERS_BATCH)
         link_send_rois(l, &spec[i], WORKERS_BATCH);
     link_collect(l, first, ROIS, ret_result);
@@ -46,7 +51,7 @@ static uint32_t count_failed(const uint8_t *result)
     for (uint32_t i = 0; i < ROIS; i++) {
         failed += (result[i] & NOT_LATE) == FAILED;
         if ((result[i] & NOT_LATE) != FAILED)
-            assert_int_equal(result[i] & NOT_LATE, i * i % 7 < 3);
+            assert_int_equal(result[i] & NOT_LATE, is_accepted(i));
     }
     return failed;
 }

@@ -158,23 +158,34 @@ pid_t workers_pid(struct server *s, const char *worker)
     return (pid_t)server_wait_row(s, "workers", worker, "pid", 1, INT_MAX, 20);
 }
 
+uint32_t workers_threads(pid_t pid, pid_t *ret_thread, uint32_t most)
+{
+    const struct dirent *entry;
+    char path[64];
+    uint32_t n = 0;
+    DIR *folder;
+
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    folder = opendir(path);
+    while (folder && (entry = readdir(folder)) != NULL) {
+        if (entry->d_name[0] == '.')
+            continue;
+        assert_true(n < most);
+        ret_thread[n++] = (pid_t)strtol(entry->d_name, NULL, 10);
+    }
+    if (folder)
+        closedir(folder);
+    return n;
+}
+
 void workers_lift(struct server *s, const char *worker)
 {
     const struct sched_param none = {0};
-    const struct dirent *task;
-    char path[64];
-    DIR *tasks;
+    pid_t thread[WORKERS_THREADS];
+    const uint32_t n = workers_threads(workers_pid(s, worker), thread, WORKERS_THREADS);
 
-    snprintf(path, sizeof path, "/proc/%d/task", (int)workers_pid(s, worker));
-    tasks = opendir(path);
-    while (tasks && (task = readdir(tasks)) != NULL) {
-        const pid_t tid = (pid_t)strtol(task->d_name, NULL, 10);
-
-        if (tid > 0)
-            sched_setscheduler(tid, SCHED_OTHER, &none); /* it may have ended */
-    }
-    if (tasks)
-        closedir(tasks);
+    for (uint32_t i = 0; i < n; i++)
+        sched_setscheduler(thread[i], SCHED_OTHER, &none); /* it may have ended */
 }
 
 pid_t workers_stop(struct server *s, const char *worker)

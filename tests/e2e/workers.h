@@ -58,6 +58,9 @@ void workers_wait(struct server *s, const char *worker, const char *key, long va
 pid_t workers_pid(struct server *s, const char *worker);
 /* Stops a worker, all of its threads, as SIGSTOP does; returns its process. */
 pid_t workers_stop(struct server *s, const char *worker);
+/* The threads of a process, none once it has ended; fails when they are more than `most`. */
+uint32_t workers_threads(pid_t pid, pid_t *ret_thread, uint32_t most);
+#define WORKERS_THREADS 256u
 /* Gives a worker's threads their share of the cores from now on, those too that only run where no
  * other wants one: on a busy machine that may be never. */
 void workers_lift(struct server *s, const char *worker);

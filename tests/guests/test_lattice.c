@@ -48,8 +48,7 @@ static bool is_told(struct server *s, const char *wanted)
     return is_there;
 }
 
-/* Waits for as long as the guest gets slices.  How long it takes to get them is not the matter
- * here.
+/* Waits for as long as the guest gets slices, which are not to depend on who else wants the cores.
  */
 static void await(struct server *s, const char *wanted)
 {
