@@ -43,10 +43,10 @@
     X(truncated_passed, counter, "TRUNCATED RoIs accepted although their cuts do not hold")    \
     X(truncated_over, counter, "the same beyond their client's limit: their cuts decided")     \
     X(late_results, counter, "plugin results that came after a limit and were dropped")        \
-    X(retried, counter, "RoIs run again because their batch failed or its worker ended")       \
+    X(retried, counter, "RoIs run again: batch failed, worker ended, or invalid result")       \
     X(poison, counter, "RoIs that ended a worker alone, or failed alone (part of failed)")     \
     X(poison_known, counter, "RoIs not run: they ended a worker before (part of failed)")      \
-    X(plugin_errors, counter, "RoIs failed because a plugin returned invalid results")         \
+    X(plugin_errors, counter, "RoIs whose results were invalid, also when they ran alone")     \
     X(steps_down, gauge, "steps of the running menu that no lane serves")                      \
     X(busy, counter, "RoIs answered Busy: not taken")                                          \
     X(repeated, counter, "RoIs sent again and answered with the decision that was made")       \

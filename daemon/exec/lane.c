@@ -374,9 +374,8 @@ int lane_take(struct lane *l, uint32_t i)
     for (uint32_t m = 0; !error && m < l->n_members; m++)
         error = take_member(l, r, i, m);
     if (error == -EBADMSG)
-        log_warn("lane", "a plugin claims what cannot be: its RoI fails",
-                 "lane=\"%s\" run=%u l1id=%u roi=%u", l->s.stats->name, r->info.run, r->info.l1id,
-                 r->info.roi_id);
+        log_warn("lane", "a plugin claims what cannot be", "lane=\"%s\" run=%u l1id=%u roi=%u",
+                 l->s.stats->name, r->info.run, r->info.l1id, r->info.roi_id);
     return error;
 }
 

@@ -51,38 +51,47 @@ static void fail_in_step(struct dispatch *d, uint32_t roi, uint32_t step, enum r
 
 /* A lane found values that are not allowed.  The client is refused for what it sent, not for what a
  * plugin made of the worker's copy, nor for memory that it has changed meanwhile; whether it is. */
-static bool refuse(struct dispatch *d, const struct engine *e, uint32_t head, uint32_t roi)
+static bool refuse(struct dispatch *d, struct engine *e, uint32_t head, uint32_t roi)
 {
-    const struct roi *r = dispatch_at(d, roi);
+    struct roi *r = dispatch_at(d, roi);
     struct check_fault fault;
 
-    if (value_guard_find(d->pool, r, r->kinds & e->step[head].gathers, &fault)) {
-        rois_refuse(d, roi, &fault);
-        return true;
+    if (!value_guard_find(d->pool, r, r->kinds & e->step[head].gathers, &fault)) {
+        log_warn("dispatch", "a lane refuses values that are allowed",
+                 "step=%s run=%u l1id=%u roi=%u", e->menu->steps[head].name, r->info.run,
+                 r->info.l1id, r->info.roi_id);
+        return false;
     }
-    log_warn("dispatch", "a lane refuses values that are allowed: the RoI fails",
-             "step=%s run=%u l1id=%u roi=%u", e->menu->steps[head].name, r->info.run, r->info.l1id,
-             r->info.roi_id);
-    return false;
+    r->pending--;
+    stats_add(&e->step[head].stats->failed, 1);
+    rois_refuse(d, roi, &fault);
+    return true;
+}
+
+/* What a lane says of an RoI cannot be.  Other RoIs of its worker may have written over it, so that
+ * it counts only against one that ran alone; whether it runs once more.  Not for memory that its
+ * client can change: it could keep the retry lanes busy. */
+static bool run_alone(struct dispatch *d, uint32_t engine, uint32_t head, const struct lane *l,
+                      const struct lane_done *b, uint32_t roi, int error)
+{
+    if ((error == -ERANGE && dispatch_at(d, roi)->region) || (l->is_retry && b->n == 1) ||
+        !d->engine[engine]->step[head].n_retries)
+        return false;
+    suspects_add(d->suspects[engine], head, &roi, 1);
+    stats_add(&d->stats->g.retried, !l->is_retry);
+    return true;
 }
 
 /* Moves an RoI on with what a lane made of it. */
-static void use_result(struct dispatch *d, struct engine *e, uint32_t head, uint32_t roi, int error)
+static void use_result(struct dispatch *d, struct engine *e, uint32_t head, uint32_t roi)
 {
     struct roi *r = dispatch_at(d, roi);
     /* members that need what the RoI lacks ran on nothing, for none of its chains */
     const uint64_t steps = plan_whole(e->menu->plan, e->menu->steps[head].members, r->kinds);
     uint32_t bad = MENU_STEPS_MAX;
 
+    r->pending--;
     r->unseen &= ~e->step[head].gathers;
-    if (error < 0) {
-        stats_add(&e->step[head].stats->failed, 1);
-        if (error == -ERANGE && refuse(d, e, head, roi))
-            return;
-        stats_add(&d->stats->g.plugin_errors, 1);
-        fail_in_step(d, roi, head, ROI_END_CLAIM, 0);
-        return;
-    }
     for (uint64_t left = steps; left; left &= left - 1)
         if (!take_step(d, e, (uint32_t)__builtin_ctzll(left), r))
             bad = (uint32_t)__builtin_ctzll(left);
@@ -90,6 +99,25 @@ static void use_result(struct dispatch *d, struct engine *e, uint32_t head, uint
         rois_advance(d, roi, steps);
     else
         fail_in_step(d, roi, bad, ROI_END_STATUS, 0);
+}
+
+/* Takes back an RoI of a batch that did not fail as a whole. */
+static void take_result(struct dispatch *d, uint32_t engine, uint32_t head, struct lane *l,
+                        const struct lane_done *b, uint32_t i)
+{
+    struct engine *e = d->engine[engine];
+    const uint32_t roi = b->roi[i];
+    const int error = lane_take(l, i);
+
+    if (!error) {
+        use_result(d, e, head, roi);
+    } else if ((error != -ERANGE || !refuse(d, e, head, roi)) &&
+               !run_alone(d, engine, head, l, b, roi, error)) {
+        dispatch_at(d, roi)->pending--;
+        stats_add(&e->step[head].stats->failed, 1);
+        stats_add(&d->stats->g.plugin_errors, 1);
+        fail_in_step(d, roi, head, ROI_END_CLAIM, 0);
+    }
 }
 
 /* What comes back of an RoI whose decision is out, or only waits for its event's, is not looked at.
@@ -114,20 +142,18 @@ static void fetch_ahead(const struct dispatch *d, const struct engine *e, uint32
 }
 
 /* Takes back the RoIs of a batch that did not fail as a whole. */
-static void take_results(struct dispatch *d, struct engine *e, uint32_t head, struct lane *l,
+static void take_results(struct dispatch *d, uint32_t engine, uint32_t head, struct lane *l,
                          const struct lane_done *b)
 {
     for (uint32_t i = 0; i < b->n; i++) {
         struct roi *r = dispatch_at(d, b->roi[i]);
 
-        fetch_ahead(d, e, head, b, i);
+        fetch_ahead(d, d->engine[engine], head, b, i);
         add_lane_time(r, b);
-        if (r->is_decided || r->is_ended) {
+        if (r->is_decided || r->is_ended)
             drop_result(d, b->roi[i]);
-            continue;
-        }
-        r->pending--;
-        use_result(d, e, head, b->roi[i], lane_take(l, i));
+        else
+            take_result(d, engine, head, l, b, i);
     }
 }
 
@@ -235,7 +261,7 @@ static bool take_finished(struct dispatch *d, uint32_t engine, uint32_t head, st
             take_failure(d, engine, head, l, &b);
         } else {
             step_record_good(&d->engine[engine]->of->record[head]);
-            take_results(d, d->engine[engine], head, l, &b);
+            take_results(d, engine, head, l, &b);
         }
         lane_release(l, &b);
         judge_lane(d, l, b.error, b.is_lost);

@@ -70,8 +70,8 @@ static void await_good_answers(struct link *l)
     assert_int_equal(failed, 0);
 }
 
-/* What it does is seen while its batch runs, and by itself: no other RoI is taken for the culprit.
- */
+/* What it does is seen while its batch runs, and by itself: no other RoI is taken for the culprit,
+ * and what it spoils of others is made again. */
 static void heads_are_written_over(void **state)
 {
     struct server s;
@@ -81,10 +81,8 @@ static void heads_are_written_over(void **state)
     (void)state;
     workers_open(&s, &l, two_lanes);
     send_mixed(&l, 1000, FAULT_WILD, 0, result);
-    printf("%u of %u failed\n", count_failed(result), ROIS);
     for (uint32_t i = 0; i < ROIS; i++)
-        if (is_wild(i))
-            assert_int_equal(result[i] & NOT_LATE, FAILED);
+        assert_int_equal(result[i] & NOT_LATE, is_wild(i) ? FAILED : is_accepted(i));
     await_good_answers(&l);
     link_end_well(&s, &l);
 }
