@@ -12,8 +12,9 @@ ifneq ($(CCACHE),)
 export CMAKE_C_COMPILER_LAUNCHER = $(CCACHE)
 endif
 
-# Chips that kernels are compiled for in `make check` and `make lint`, all where a GPU is.  `make build` and packages are for all.
-CHECK_CHIPS ?= $(if $(wildcard /dev/nvidiactl),,75;90)
+# Chips that kernels are compiled for in `make check` and `make lint`, all where a GPU is; of the oldest to PTX only.  `make build` and
+# packages are for all.
+CHECK_CHIPS ?= $(if $(wildcard /dev/nvidiactl),,75-virtual;90)
 check lint: export TRIGD_CHIPS = $(CHECK_CHIPS)
 
 help: ## this list
