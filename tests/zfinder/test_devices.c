@@ -32,6 +32,8 @@ static void on_device(struct trg_device *device, void *ctx)
         run_on(device, t->config, t->rois, n, batches[b], r);
         for (uint32_t i = 0; i < n; i++)
             assert_memory_equal(&r[i], &t->want[i], sizeof *r);
+        if (t->n <= batches[b])
+            break; /* larger batches would be the same again */
     }
     free(r);
 }
