@@ -10,6 +10,9 @@
 #include "log.h"
 
 #define LOOK_NS (20 * NS_PER_US) /* between two looks at an empty socket while memory is busy */
+/* Of messages in a turn: the turn gathers their columns at its end, and finds in a cache those that
+ * another core has just received. */
+#define BYTES_A_TURN (2u << 20)
 
 int ingress_open(const struct config *config, struct pool *pool, struct clients *clients,
                  struct stats *stats, struct dispatch *next, struct egress *out,
@@ -82,9 +85,10 @@ void ingress_tick(struct ingress *in, uint64_t now_ns)
 static uint32_t take_messages(struct ingress *in, uint32_t most)
 {
     const uint64_t until = clock_ns() + INGRESS_NS;
+    size_t bytes = 0;
     uint32_t n = 0;
 
-    while (n < most && in->seen_ns < until) {
+    while (n < most && bytes < BYTES_A_TURN && in->seen_ns < until) {
         struct peer peer;
         struct route route;
         zmq_msg_t body;
@@ -96,6 +100,7 @@ static uint32_t take_messages(struct ingress *in, uint32_t most)
         }
         n++;
         if (r == 1) {
+            bytes += zmq_msg_size(&body);
             in->route = route.n ? &route : NULL;
             ingress_message(in, &peer, zmq_msg_data(&body), zmq_msg_size(&body), &body);
             in->route = NULL;

@@ -15,8 +15,8 @@ int ingress_open(const struct config *config, struct pool *pool, struct clients 
                  struct recall *recall, struct ingress **ret_ingress);
 void ingress_close(struct ingress *in); /* NULL is fine */
 
-/* Takes at most `most` messages from the ROUTER, and some RoIs of each co-located client; returns
- * how many there were. */
+/* Takes at most `most` messages and about 2 MiB from the ROUTER, and some RoIs of each co-located
+ * client; returns how many there were. */
 uint32_t ingress_turn(struct ingress *in, uint32_t most);
 /* While draining, every RoI is answered Busy; `for_stream`: because a stream waits for its disk. */
 void ingress_set_draining(struct ingress *in, bool draining, bool for_stream);
