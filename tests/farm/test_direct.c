@@ -196,7 +196,8 @@ static void by_size(void **state)
     assert_int_equal(fake_count(&sup, NULL, "asked"), 200);
     assert_int_equal(fake_count(&sup, NULL, "addressed"), to_nodes);
     assert_int_equal(stats().errors, 0);
-    if (!fake_count(&sup, NULL, "nodes_lost")) { /* as a slow machine may lose some */
+    /* a slow machine may lose nodes, and the client may be late with what it sends them */
+    if (!fake_count(&sup, NULL, "nodes_lost") && !fake_count(&sup, NULL, "returned")) {
         assert_int_equal(to_nodes, 200);
         assert_int_equal(received, 300);
         assert_int_equal(fake_count(&sup, NULL, "given"), 300);
