@@ -49,23 +49,16 @@ static void fail_in_step(struct dispatch *d, uint32_t roi, uint32_t step, enum r
               (struct roi_why){.what = (uint8_t)what, .step = (uint8_t)step, .number = number});
 }
 
-/* A lane found values that are not allowed.  The client is refused for what it sent, not for what a
- * plugin made of the worker's copy, nor for memory that it has changed meanwhile; whether it is. */
-static bool refuse(struct dispatch *d, struct engine *e, uint32_t head, uint32_t roi)
+/* Whether values that a lane does not allow are the client's fault: it is refused for what it sent,
+ * not for what a plugin made of the worker's copy, nor for memory that it has changed meanwhile. */
+static bool is_refused(const struct dispatch *d, const struct engine *e, uint32_t head,
+                       const struct roi *r, struct check_fault *ret_fault)
 {
-    struct roi *r = dispatch_at(d, roi);
-    struct check_fault fault;
-
-    if (!value_guard_find(d->pool, r, r->kinds & e->step[head].gathers, &fault)) {
-        log_warn("dispatch", "a lane refuses values that are allowed",
-                 "step=%s run=%u l1id=%u roi=%u", e->menu->steps[head].name, r->info.run,
-                 r->info.l1id, r->info.roi_id);
-        return false;
-    }
-    r->pending--;
-    stats_add(&e->step[head].stats->failed, 1);
-    rois_refuse(d, roi, &fault);
-    return true;
+    if (value_guard_find(d->pool, r, r->kinds & e->step[head].gathers, ret_fault))
+        return true;
+    log_warn("dispatch", "a lane refuses values that are allowed", "step=%s run=%u l1id=%u roi=%u",
+             e->menu->steps[head].name, r->info.run, r->info.l1id, r->info.roi_id);
+    return false;
 }
 
 /* What a lane says of an RoI cannot be.  Other RoIs of its worker may have written over it, so that
@@ -90,7 +83,6 @@ static void use_result(struct dispatch *d, struct engine *e, uint32_t head, uint
     const uint64_t steps = plan_whole(e->menu->plan, e->menu->steps[head].members, r->kinds);
     uint32_t bad = MENU_STEPS_MAX;
 
-    r->pending--;
     r->unseen &= ~e->step[head].gathers;
     for (uint64_t left = steps; left; left &= left - 1)
         if (!take_step(d, e, (uint32_t)__builtin_ctzll(left), r))
@@ -107,17 +99,25 @@ static void take_result(struct dispatch *d, uint32_t engine, uint32_t head, stru
 {
     struct engine *e = d->engine[engine];
     const uint32_t roi = b->roi[i];
+    struct roi *r = dispatch_at(d, roi);
     const int error = lane_take(l, i);
+    struct check_fault fault;
+    const bool refused = error == -ERANGE && is_refused(d, e, head, r, &fault);
 
+    if (error && !refused && run_alone(d, engine, head, l, b, roi, error))
+        return;
+    r->pending--;
     if (!error) {
         use_result(d, e, head, roi);
-    } else if ((error != -ERANGE || !refuse(d, e, head, roi)) &&
-               !run_alone(d, engine, head, l, b, roi, error)) {
-        dispatch_at(d, roi)->pending--;
-        stats_add(&e->step[head].stats->failed, 1);
-        stats_add(&d->stats->g.plugin_errors, 1);
-        fail_in_step(d, roi, head, ROI_END_CLAIM, 0);
+        return;
     }
+    stats_add(&e->step[head].stats->failed, 1);
+    if (refused) {
+        rois_refuse(d, roi, &fault);
+        return;
+    }
+    stats_add(&d->stats->g.plugin_errors, 1);
+    fail_in_step(d, roi, head, ROI_END_CLAIM, 0);
 }
 
 /* What comes back of an RoI whose decision is out, or only waits for its event's, is not looked at.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* suspects.h - RoIs whose batch failed, or whose worker ended under them: they run again apart from
- * all others, one batch at a time, in eighths down to single ones.  An RoI that fails alone is the
- * culprit; the others cost one more run.  A failure costs the start of a process, and of one that
- * hangs `hang_ms` too, a run that succeeds far less: so few failures matter more than few runs.
+/* suspects.h - RoIs whose batch failed, whose worker ended under them, or of which it said what
+ * cannot be: they run again apart from all others, one batch at a time, in eighths down to single
+ * ones.  An RoI that fails alone is the culprit; the others cost one more run.  A failure costs the
+ * start of a process, and of one that hangs `hang_ms` too, a run that succeeds far less: so few
+ * failures matter more than few runs.
  *
  * On the I/O thread only.  A suspect counts as pending, as if it waited in a batcher.  There is
  * room for every RoI of the pool in every step, so that no RoI is refused, however many are in
@@ -17,7 +18,7 @@ struct suspects;
 int suspects_new(uint64_t steps, uint32_t n_rois, struct suspects **ret_suspects);
 void suspects_free(struct suspects *s); /* NULL is fine */
 
-/* Adds the RoIs of a batch of a step as a group, to run last.  None of them may be there. */
+/* Adds RoIs of a batch of a step as a group, to run last.  None of them may be there. */
 void suspects_add(struct suspects *s, uint32_t step, const uint32_t *roi, uint32_t n);
 /* Adds a batch that failed again in eight parts, or single RoIs, to run next.  n > 1. */
 void suspects_split(struct suspects *s, uint32_t step, const uint32_t *roi, uint32_t n);

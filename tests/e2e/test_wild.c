@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A plugin that writes over the memory that its worker shares with the daemon: every RoI is
  * answered, and the accounts are exact. */
-#include <stdio.h>
-
 #include "seed.h"
 #include "workers.h"
 
