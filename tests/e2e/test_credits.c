@@ -19,6 +19,7 @@
 #define ALL      1024u /* credits */
 #define RESERVE  (ALL / 16)
 #define MANY     256u
+#define A_TURN   32u /* RoIs of each client */
 #define TRIES    10u /* on a busy host this test may be slower than the daemon */
 #define SHARE_NS (100 * NS_PER_MS)
 
@@ -90,6 +91,15 @@ static uint64_t wait_credits(struct member *m, uint32_t n, uint32_t who, uint32_
     return m[who].credits_ns - since_ns;
 }
 
+static uint64_t sent_of(const struct member *m, uint32_t n)
+{
+    uint64_t sent = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        sent += m[i].sent;
+    return sent;
+}
+
 static uint64_t busy_of(const struct member *m, uint32_t n)
 {
     uint64_t busy = 0;
@@ -99,13 +109,23 @@ static uint64_t busy_of(const struct member *m, uint32_t n)
     return busy;
 }
 
-/* All send as much as they may.  Whether all credits that they know of were real. */
+/* All send as much as they may, a few in turn, and take in what they are told in between: a smaller
+ * number of credits holds 40 ms later.  Whether all credits that they know of were real. */
 static bool are_credits_real(struct member *m, uint32_t n)
 {
-    const uint64_t before = busy_of(m, n);
+    const uint64_t before = busy_of(m, n), sent = sent_of(m, n), all = sum_of(m, n);
+    bool is_over = false;
 
-    for (uint32_t i = 0; i < n; i++)
-        member_send(&m[i], member_room(&m[i]), 0);
+    while (!is_over && sent_of(m, n) < sent + all) {
+        is_over = true;
+        crowd_pump(m, n, 0);
+        for (uint32_t i = 0; i < n; i++) {
+            const uint32_t room = member_room(&m[i]), now = room < A_TURN ? room : A_TURN;
+
+            member_send(&m[i], now, 0);
+            is_over &= !now;
+        }
+    }
     crowd_settle(m, n);
     return busy_of(m, n) == before;
 }
@@ -135,7 +155,10 @@ static void a_newcomer_gets_its_share(void **state)
     join(s, &m[1], "idle-1", 0);
     crowd_meet(m, 2);
     crowd_pump(m, 2, 550); /* they are no newcomers any more */
-    assert_true(sum_of(m, 2) >= ALL - RESERVE - 2);
+    for (uint64_t limit = clock_ns() + 10 * NS_PER_S; sum_of(m, 2) < ALL - RESERVE - 2;) {
+        crowd_pump(m, 2, 1);
+        assert_true(clock_ns() < limit);
+    }
     for (uint32_t i = 0; i < 3 || (i < TRIES && (best > SHARE_NS || !is_real)); i++) {
         uint64_t began, took;
 
@@ -222,16 +245,16 @@ static void shares_are_by_weight(void **state)
 {
     struct setup *s = *state;
     struct member *m = crowd_of(3);
-    uint32_t fair = 0, unfair = 0;
+    uint32_t fair = 0, unfair;
 
     join(s, &m[0], "w1", 0);
     join(s, &m[1], "w2", 0);
     join(s, &m[2], "w4", 0);
     crowd_meet(m, 3);
-    for (uint32_t tries = 0; tries < TRIES && unfair < 3; tries++) {
-        be_greedy(m, 3, 700); /* one that does not get the processor lends its credits */
-        unfair = find_unfair(m, &fair);
-    }
+    be_greedy(m, 3, 700);
+    for (uint64_t limit = clock_ns() + 10 * NS_PER_S;
+         (unfair = find_unfair(m, &fair)) < 3 && clock_ns() < limit;)
+        be_greedy(m, 3, 10); /* one that does not get the processor lends its credits */
     if (unfair < 3)
         fail_msg("%s has %u credits; %u are its share", m[unfair].name, m[unfair].credits, fair);
     crowd_settle(m, 3);
