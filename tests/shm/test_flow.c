@@ -15,7 +15,14 @@
 
 #include "fault.h"
 #include "roifile.h"
+#include "sanitized.h"
 #include "sharer.h"
+
+#ifdef IS_SANITIZED /* that a replay of it outlasts three restarts */
+#define MANY "20000"
+#else
+#define MANY "60000"
+#endif
 
 static const char config[] = "devices: [{backend: cpu, index: 0, lanes: 1, slots: 2}]\n"
                              "batching: {max_rois: 8}\n"
@@ -395,7 +402,7 @@ static void replays_over_restarts(void **state)
 
     (void)state;
     sharer_server(&s, config, menu);
-    replay = start_replay(&s, "60000");
+    replay = start_replay(&s, MANY);
     for (int i = 0; i < 3; i++) {
         while (server_counter(&s, "received") < 2000)
             ;
