@@ -142,4 +142,7 @@ function(trg_run name target)
     endif()
     set_tests_properties(${name} PROPERTIES TIMEOUT ${R_TIMEOUT} SKIP_RETURN_CODE 77 LABELS "${R_LABELS}" ENVIRONMENT
         "TRIGD_BUILD=${CMAKE_BINARY_DIR};TRIGD_SOURCE=${CMAKE_SOURCE_DIR}")
+    if("e2e" IN_LIST R_LABELS) # first: they mostly wait, while the suites compile, and leave the end to those that fill the cores
+        set_tests_properties(${name} PROPERTIES COST 100)
+    endif()
 endfunction()
