@@ -224,6 +224,10 @@ static void lanes_that_are_gone_make_room(void **state)
     char name[STATS_NAME];
 
     (void)state;
+#ifdef __SANITIZE_THREAD__ /* one thread, and 19 million comparisons of names */
+    stats_free(s);
+    skip();
+#endif
     for (uint32_t i = 1; i < STATS_LANES_MAX; i++) {
         snprintf(name, sizeof name, "lane %u", i);
         assert_ptr_equal(stats_lane_get(s, name, "device", 1), &s->lane[i]);

@@ -4,12 +4,13 @@
 #include <stdio.h>
 
 #include "clock.h"
+#include "sanitized.h"
 #include "sharer.h"
 #include "workers.h"
 
 #define LANE   "z@cuda:0/0"
 #define POINTS 3000u
-#define LEAST  100u /* RoIs */
+#define LEAST  sanitized_share(100) /* RoIs */
 #define MOST   2000u
 #define WRITES 4000u /* for each */
 
