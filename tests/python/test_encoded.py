@@ -35,6 +35,7 @@ cache_dir: cache
 devices: [{{backend: cpu, lanes: 1}}]
 clients: {{credits: 128, shm_mbytes: 4}}
 control: {{socket: control}}
+http: {{address: ""}}
 log: {{level: warn}}
 """
 CELLS = trigd.declared(f"{SOURCE}/examples/tut_own/cells.yaml")
