@@ -267,8 +267,7 @@ static void check_chain(const char *menu, const char *preset)
     }
 }
 
-/* The sanitizers have the chains that make hits of pixels and banks, and go on like those of hits.
- */
+/* The sanitizers have the chains of pixels and banks, which go on like those of hits. */
 static void skip_if_sanitized(void)
 {
 #ifdef IS_SANITIZED

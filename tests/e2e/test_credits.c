@@ -91,15 +91,6 @@ static uint64_t wait_credits(struct member *m, uint32_t n, uint32_t who, uint32_
     return m[who].credits_ns - since_ns;
 }
 
-static uint64_t sent_of(const struct member *m, uint32_t n)
-{
-    uint64_t sent = 0;
-
-    for (uint32_t i = 0; i < n; i++)
-        sent += m[i].sent;
-    return sent;
-}
-
 static uint64_t busy_of(const struct member *m, uint32_t n)
 {
     uint64_t busy = 0;
@@ -113,19 +104,21 @@ static uint64_t busy_of(const struct member *m, uint32_t n)
  * number of credits holds 40 ms later.  Whether all credits that they know of were real. */
 static bool are_credits_real(struct member *m, uint32_t n)
 {
-    const uint64_t before = busy_of(m, n), sent = sent_of(m, n), all = sum_of(m, n);
-    bool is_over = false;
+    const uint64_t before = busy_of(m, n), all = sum_of(m, n);
+    uint64_t sent = 0;
+    uint32_t now;
 
-    while (!is_over && sent_of(m, n) < sent + all) {
-        is_over = true;
+    do {
+        now = 0;
         crowd_pump(m, n, 0);
         for (uint32_t i = 0; i < n; i++) {
-            const uint32_t room = member_room(&m[i]), now = room < A_TURN ? room : A_TURN;
+            const uint32_t room = member_room(&m[i]), part = room < A_TURN ? room : A_TURN;
 
-            member_send(&m[i], now, 0);
-            is_over &= !now;
+            member_send(&m[i], part, 0);
+            now += part;
         }
-    }
+        sent += now;
+    } while (now && sent < all);
     crowd_settle(m, n);
     return busy_of(m, n) == before;
 }
