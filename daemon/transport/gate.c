@@ -157,10 +157,15 @@ static void look_up(struct connection *k)
         snprintf(k->address, sizeof k->address, "uid %u", (unsigned)who.uid);
 }
 
+static void lose(struct gate *g, uint32_t client)
+{
+    if (client != GATE_NONE && g->n_gone < g->room_gone)
+        g->gone[g->n_gone++] = client;
+}
+
 static void forget(struct gate *g, uint32_t i)
 {
-    if (g->connection[i].client != GATE_NONE)
-        g->gone[g->n_gone++] = g->connection[i].client;
+    lose(g, g->connection[i].client);
     g->connection[i] = g->connection[--g->n];
 }
 
@@ -264,8 +269,9 @@ void gate_hello(struct gate *g, const zmq_msg_t *hello, uint32_t client,
     for (uint32_t i = 0; i < g->n; i++) {
         struct connection *k = &g->connection[i];
 
-        if (k->fd != fd || k->client != GATE_NONE)
+        if (k->fd != fd)
             continue;
+        lose(g, k->client); /* of an earlier connection with this descriptor */
         k->client = client;
         k->is_fresh = false;
         k->is_heard = true;
@@ -274,15 +280,16 @@ void gate_hello(struct gate *g, const zmq_msg_t *hello, uint32_t client,
         check_key(g, k); /* the list may have changed since it came in */
         return;
     }
+    lose(g, client); /* its connection ended before its Hello was read */
 }
 
 void gate_bye(struct gate *g, uint32_t client)
 {
     struct connection *k = of_client(g, client);
 
-    for (uint32_t i = 0; i < g->n_gone; i++)
+    for (uint32_t i = g->n_gone; i-- > 0;)
         if (g->gone[i] == client)
-            g->gone[i] = GATE_NONE;
+            g->gone[i] = g->gone[--g->n_gone];
     if (!k)
         return;
     k->client = GATE_NONE;
@@ -304,11 +311,7 @@ void gate_look(struct gate *g)
 
 uint32_t gate_gone(struct gate *g)
 {
-    uint32_t client = GATE_NONE;
-
-    while (g->n_gone && client == GATE_NONE)
-        client = g->gone[--g->n_gone];
-    return client;
+    return g->n_gone ? g->gone[--g->n_gone] : GATE_NONE;
 }
 
 /* ---------------------------------------------------------------- what a connection costs */
