@@ -262,7 +262,7 @@ static void wait_for_work(struct supervisor *s)
 
     if (f->clients)
         item[n++] = (zmq_pollitem_t){.socket = clients_socket(f->clients), .events = ZMQ_POLLIN};
-    if (!mailbox_is_empty(s->desk.mailbox))
+    if (!mailbox_is_empty(s->desk.mailbox) || (f->clients && clients_has_ahead(f->clients)))
         return;
     zmq_poll(item, n, (int)(TICK_NS / NS_PER_MS));
     if (item[0].revents && read(s->bell_fd, &rings, sizeof rings) < 0 && errno != EAGAIN)

@@ -28,12 +28,10 @@ static int set_options(struct clients *c)
         {ZMQ_LINGER, LINGER_MS},
         {ZMQ_SNDTIMEO, 0},
         {ZMQ_SNDHWM, (int)(2 * c->config->clients.credits + 64)},
-        {ZMQ_RCVHWM, (int)(2 * c->config->clients.credits + 64)},
+        {ZMQ_RCVHWM, 0}, /* clients_receive.c says why */
         {ZMQ_BACKLOG, CLIENTS_BACKLOG},
         {ZMQ_TCP_KEEPALIVE, 1},
         {ZMQ_HANDSHAKE_IVL, 5000},
-        {ZMQ_HEARTBEAT_IVL, (int)c->config->clients.heartbeat_ms},
-        {ZMQ_HEARTBEAT_TIMEOUT, (int)(c->config->clients.heartbeat_ms * CLIENTS_SILENT_BEATS)},
     };
     /* twice the limit: a message somewhat over it gets an Error, not a cut connection */
     int64_t max = 2048 * (int64_t)c->config->clients.max_message_kbytes;
@@ -66,7 +64,8 @@ int clients_open(const struct config *config, struct stats *stats, uint32_t cred
     c->share = calloc(c->n_places, sizeof *c->share);
     c->change = calloc(c->n_places, sizeof *c->change);
     c->number = calloc(c->n_places, sizeof *c->number);
-    if (!c->client || !c->free || !c->share || !c->change || !c->number)
+    c->ahead = calloc(CLIENTS_AHEAD, sizeof *c->ahead);
+    if (!c->client || !c->free || !c->share || !c->change || !c->number || !c->ahead)
         goto fail;
     r = passes_new(&c->passes);
     if (r < 0)
@@ -125,6 +124,8 @@ void clients_close(struct clients *c)
             clients_drop(c, i, NULL);
     held_free(c->held);
     passes_free(c->passes);
+    while (c->first_ahead < c->n_ahead)
+        zmq_msg_close(&c->ahead[c->first_ahead++]);
     if (c->socket) {
         zmq_socket_monitor(c->socket, NULL, 0); /* libzmq leaks events that nobody takes */
         zmq_close(c->socket);
@@ -139,6 +140,7 @@ void clients_close(struct clients *c)
     free(c->share);
     free(c->change);
     free(c->number);
+    free(c->ahead);
     free(c);
 }
 
@@ -195,62 +197,6 @@ struct shm_peers *clients_shm(struct clients *c)
 struct passes *clients_passes(struct clients *c)
 {
     return c->passes;
-}
-
-/* ---------------------------------------------------------------- receiving */
-
-static bool has_more(zmq_msg_t *m)
-{
-    return zmq_msg_more(m) != 0;
-}
-
-/* Reads and drops the rest of a message of too many frames. */
-static void drop_rest(struct clients *c, zmq_msg_t *m)
-{
-    while (has_more(m) && zmq_msg_recv(m, c->socket, ZMQ_DONTWAIT) >= 0) {
-    }
-}
-
-/* The frame of a message, and one before it that says where it is to go. */
-static int receive_frames(struct clients *c, struct route *ret_route, zmq_msg_t *body)
-{
-    int r = zmq_msg_recv(body, c->socket, ZMQ_DONTWAIT);
-
-    ret_route->n = 0;
-    if (r >= 0 && has_more(body) && route_read(zmq_msg_data(body), zmq_msg_size(body), ret_route) &&
-        !ret_route->is_ask)
-        r = zmq_msg_recv(body, c->socket, ZMQ_DONTWAIT);
-    return r < 0 ? -errno : has_more(body) ? -EBADMSG : 1;
-}
-
-int clients_receive(struct clients *c, struct peer *ret_peer, struct route *ret_route,
-                    zmq_msg_t *ret_body)
-{
-    zmq_msg_t id;
-    int r;
-
-    zmq_msg_init(&id);
-    r = zmq_msg_recv(&id, c->socket, ZMQ_DONTWAIT);
-    if (r < 0) {
-        zmq_msg_close(&id);
-        return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-    }
-    ret_peer->shm = NULL;
-    ret_peer->n = (uint8_t)zmq_msg_size(&id);
-    memcpy(ret_peer->id, zmq_msg_data(&id), ret_peer->n);
-    if (!has_more(&id)) {
-        zmq_msg_close(&id);
-        return -EBADMSG;
-    }
-    zmq_msg_close(&id);
-    zmq_msg_init(ret_body);
-    c->received = ret_body;
-    r = receive_frames(c, ret_route, ret_body);
-    if (r == 1)
-        return 1;
-    drop_rest(c, ret_body);
-    zmq_msg_close(ret_body);
-    return r;
 }
 
 /* ---------------------------------------------------------------- the table */
@@ -503,7 +449,7 @@ void clients_tick(struct clients *c, uint64_t now_ns)
             clients_lose(c, i, "it was silent");
     }
     lose_gone(c); /* of the tick before: their messages have come through since */
-    gate_tick(c->gate, now_ns);
+    c->is_short = gate_tick(c->gate, now_ns);
     clients_bind_again(c);
     drop_lost(c);
     credits_balance(c, CLIENTS_NONE, now_ns);

@@ -50,6 +50,7 @@ struct client {
     uint32_t weight;       /* of its share of all credits */
     uint32_t outstanding;  /* RoIs taken and not answered */
     uint32_t taken, uses;  /* RoIs in this window of time; most of late in one (credits.c) */
+    uint32_t waiting;      /* messages that were taken ahead of their turn (clients_receive.c) */
     bool is_told;          /* of its credits */
     uint64_t since_ns;     /* Hello */
     uint64_t recalled_ns;  /* last time that its credits became fewer */
@@ -114,6 +115,8 @@ void clients_send(struct clients *c, uint32_t number, const Trigd__V1__FromDaemo
 void clients_send_packed(struct clients *c, uint32_t number, zmq_msg_t *body, uint32_t n_decisions);
 /* Sends to a peer that is no client; dropped when that is not possible at once. */
 void clients_send_peer(struct clients *c, const struct peer *peer, const Trigd__V1__FromDaemon *m);
+/* Whether there are messages for clients_receive that the socket does not tell of. */
+bool clients_has_ahead(const struct clients *c);
 /* Whether messages wait for room in the socket. */
 bool clients_has_unsent(const struct clients *c);
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clients_inner.h - shared by the files of clients.h: clients.c (connections) calls clients_bind.c
- * (endpoints) and credits.c (the right to send), and it and the last call clients_send.c (answers).
- */
+/* clients_inner.h - shared by the files of clients.h, of which each calls some of those after it:
+ * clients_receive.c (messages), clients.c (connections), clients_bind.c (endpoints), credits.c (the
+ * right to send), clients_send.c (answers). */
 #ifndef TRIGD_CLIENTS_INNER_H
 #define TRIGD_CLIENTS_INNER_H
 #include "clock.h"
@@ -11,6 +11,7 @@
 
 #define CLIENTS_BUCKETS    2048u
 #define CLIENTS_BACKLOG    1024
+#define CLIENTS_AHEAD      98304u /* frames that are taken ahead of their turn at most */
 #define CLIENTS_PACK_BYTES 65536u /* larger messages are measured before they are packed */
 
 #define CLIENTS_SILENT_BEATS 3u /* heartbeats after which a silent client is gone */
@@ -36,7 +37,10 @@ struct clients {
     uint32_t keys;     /* auth_keys, when endpoints were bound */
     struct passes *passes;
     const zmq_msg_t *received; /* the last message, while it is looked at */
-    struct client *client;     /* [n_places] */
+    zmq_msg_t *ahead;          /* [CLIENTS_AHEAD]: frames that were taken ahead of their turn */
+    uint32_t first_ahead, n_ahead;
+    bool is_short; /* the process has more memory than it should have, as of the last tick */
+    struct client *client; /* [n_places] */
     uint32_t n_places;
     uint32_t *free; /* numbers of places not in use */
     uint32_t n_free;
@@ -65,6 +69,9 @@ int clients_bind(struct clients *c);
 void clients_bind_again(struct clients *c);
 /* Removes their files, behind the socket's end. */
 void clients_unbind(struct clients *c);
+
+/* Takes the messages that wait ahead of their turn, and cuts off clients with too many of them. */
+void clients_look_ahead(struct clients *c);
 
 /* Frees the oldest unsent message; returns how many decisions it holds. */
 uint32_t clients_drop_first(struct clients *c, struct client *client);

@@ -304,6 +304,14 @@ void gate_heard(struct gate *g, uint32_t client)
         k->is_heard = true;
 }
 
+void gate_cut(struct gate *g, uint32_t client, const char *why)
+{
+    struct connection *k = of_client(g, client);
+
+    if (k && is_there(k))
+        cut(g, k, why);
+}
+
 void gate_look(struct gate *g)
 {
     take_events(g);
@@ -397,7 +405,7 @@ static void make_room(struct gate *g)
     }
 }
 
-void gate_tick(struct gate *g, uint64_t now_ns)
+bool gate_tick(struct gate *g, uint64_t now_ns)
 {
     bool is_short = memory_is_short(g->memory, stats_get(&g->stats->g.menu_generation), now_ns);
     const uint64_t passed = now_ns - g->ticked_ns;
@@ -419,4 +427,5 @@ void gate_tick(struct gate *g, uint64_t now_ns)
     }
     make_room(g);
     check_keys(g);
+    return is_short;
 }

@@ -10,10 +10,12 @@
  *   - goes on sending a message beyond any that is allowed: by bytes (tcp), or by time (ipc, whose
  *     bytes cannot be counted), and by much less of both while the process has more memory than it
  *     should have;
+ *   - sends more than its client's credits explain (clients_receive.c);
  *   - has a key that was taken off the list (auth.h).
  * On the I/O thread only. */
 #ifndef TRIGD_GATE_H
 #define TRIGD_GATE_H
+#include <stdbool.h>
 #include <stdint.h>
 #include <zmq.h>
 
@@ -42,8 +44,11 @@ void gate_bye(struct gate *g, uint32_t client);
 void gate_heard(struct gate *g, uint32_t client);
 /* Takes in which connections came and went. */
 void gate_look(struct gate *g);
-/* That, and looks at all connections.  Then gate_gone gives the clients whose
- * connection has ended, one after the other, and GATE_NONE. */
-void gate_tick(struct gate *g, uint64_t now_ns);
+/* Cuts off the connection of a client. */
+void gate_cut(struct gate *g, uint32_t client, const char *why);
+/* gate_look, and looks at all connections; whether the process has more memory than it should have.
+ * Then gate_gone gives the clients whose connection has ended, one after the other, and GATE_NONE.
+ */
+bool gate_tick(struct gate *g, uint64_t now_ns);
 uint32_t gate_gone(struct gate *g);
 #endif

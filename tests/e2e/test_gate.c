@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zmq.h>
 
@@ -235,6 +236,100 @@ static void messages_that_never_end(void **state)
     check_service(s);
 }
 
+#define BLOCK 65536u
+
+/* Fills a block with copies of a frame, and a PING of ZMTP before every 32 of them. */
+static size_t fill(unsigned char block[BLOCK], const void *frame, size_t bytes)
+{
+    static const unsigned char ping[] = {4, 7, 4, 'P', 'I', 'N', 'G', 0, 0};
+    size_t n = 0;
+
+    for (uint32_t i = 0; n + bytes + sizeof ping < BLOCK; i++) {
+        if (i % 32 == 0) {
+            memcpy(block + n, ping, sizeof ping);
+            n += sizeof ping;
+        }
+        memcpy(block + n, frame, bytes);
+        n += bytes;
+    }
+    return n;
+}
+
+/* Clients that send more than the daemon reads at once, read no answer, and are gone: with a
+ * high-water mark on what comes in, libzmq ends the process (its issue 4841). */
+static void floods_that_break_off(void **state)
+{
+    static const unsigned char beat[] = {0, 4, 0x1a, 2, 8, 5}; /* a Heartbeat */
+    static unsigned char block[BLOCK];
+    const size_t n = fill(block, beat, sizeof beat);
+    struct setup *s = *state;
+
+    for (uint32_t i = 0; i < 20; i++) {
+        int fd = connect_raw(s, i & 1);
+
+        assert_true(shake_hands(fd));
+        say_hello(fd);
+        for (uint32_t k = 0; k < 16 && send_all(fd, block, n); k++) {
+        }
+        close(fd);
+    }
+    check_service(s);
+}
+
+/* Sends batches without RoIs, and reads no answer, until the daemon hangs up; whether it did within
+ * a minute. */
+static bool flood(const struct setup *s, bool is_tcp)
+{
+    static const unsigned char batch[] = {0, 2, 0x12, 0};
+    static unsigned char block[BLOCK];
+    const size_t n = fill(block, batch, sizeof batch);
+    const uint64_t limit = clock_ns() + 60 * NS_PER_S;
+    int fd = connect_raw(s, is_tcp);
+
+    if (!shake_hands(fd))
+        return false;
+    say_hello(fd);
+    while (clock_ns() < limit)
+        if (!send_all(fd, block, n))
+            return true;
+    return false;
+}
+
+/* A client that sends without end, faster than the daemon reads, loses its connection when the
+ * memory is used up; another is served meanwhile. */
+static void floods_without_end(void **state)
+{
+    struct setup *s = *state;
+    const uint32_t before = memory_of(&s->server, "VmHWM:");
+    struct member *m = crowd_of(1);
+    uint32_t after, rounds = 0;
+    int status;
+
+    member_open(&m[0], &s->server, s->context, false, "served", 0);
+    crowd_meet(m, 1);
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint64_t cut = server_counter(&s->server, "cut_off");
+        const pid_t pid = fork();
+
+        assert_true(pid >= 0);
+        if (!pid)
+            _exit(flood(s, i & 1) ? 0 : 1);
+        while (waitpid(pid, &status, WNOHANG) == 0) {
+            member_send(&m[0], 10, 0);
+            crowd_settle(m, 1);
+            rounds++;
+        }
+        assert_int_equal(status, 0);
+        assert_int_equal(server_counter(&s->server, "cut_off"), cut + 1);
+    }
+    after = memory_of(&s->server, "VmHWM:");
+    print_message("largest size: %u MiB, %u MiB before; %u rounds of another client\n", after,
+                  before, rounds);
+    assert_true(after < before + BOUND_MIB);
+    crowd_check(&s->server, m, 1);
+    crowd_close();
+}
+
 /* Clients come, say Hello and go, or stay; a new one still gets in at once. */
 static void storms_of_hellos(void **state)
 {
@@ -372,6 +467,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(messages_that_never_end, start, stop),
+        cmocka_unit_test_setup_teardown(floods_that_break_off, start, stop),
+        cmocka_unit_test_setup_teardown(floods_without_end, start, stop),
         cmocka_unit_test_setup_teardown(storms_of_hellos, start, stop),
         cmocka_unit_test_setup_teardown(silent_connections, start, stop),
         cmocka_unit_test_setup_teardown(descriptors_run_out, start, stop),
