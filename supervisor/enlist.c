@@ -51,8 +51,11 @@ int enlist_open(struct farm *f)
 {
     const bool is_tcp = is_over_tcp(f);
     const int opened = open_keys(f);
-    const int table[][2] = {
-        {ZMQ_LINGER, 200}, {ZMQ_SNDTIMEO, 0}, {ZMQ_ROUTER_HANDOVER, 0}, {ZMQ_ROUTER_MANDATORY, 1}};
+    const int table[][2] = {{ZMQ_LINGER, 200},
+                            {ZMQ_SNDTIMEO, 0},
+                            {ZMQ_ROUTER_HANDOVER, 0},
+                            {ZMQ_ROUTER_MANDATORY, 1},
+                            {ZMQ_RCVHWM, 0}}; /* as clients_receive.c says */
     const int64_t most = MEMBER_MESSAGE;
 
     if (opened < 0)
