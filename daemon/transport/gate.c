@@ -38,7 +38,8 @@ struct connection {
     int fd;
     ino_t inode; /* tells it from the next one with the same descriptor */
     uint32_t client;
-    bool is_fresh; /* it never was a client */
+    uint32_t other; /* one of the two had this descriptor before, and is gone; or GATE_NONE */
+    bool is_fresh;  /* it never was a client */
     bool is_cut, is_heard, is_tcp;
     char address[GATE_ADDRESS];
     char key[KEYFILE_KEY]; /* of a client over tcp, "": it has none */
@@ -166,6 +167,7 @@ static void lose(struct gate *g, uint32_t client)
 static void forget(struct gate *g, uint32_t i)
 {
     lose(g, g->connection[i].client);
+    lose(g, g->connection[i].other);
     g->connection[i] = g->connection[--g->n];
 }
 
@@ -176,8 +178,12 @@ static void accepted(struct gate *g, int fd)
 
     if (fstat(fd, &s) < 0)
         return; /* gone already; its end follows */
-    *k = (struct connection){
-        .fd = fd, .inode = s.st_ino, .client = GATE_NONE, .is_fresh = true, .since_ns = g->now_ns};
+    *k = (struct connection){.fd = fd,
+                             .inode = s.st_ino,
+                             .client = GATE_NONE,
+                             .other = GATE_NONE,
+                             .is_fresh = true,
+                             .since_ns = g->now_ns};
     look_up(k);
     if (g->n == g->room) {
         cut(g, k, "there are too many connections");
@@ -271,7 +277,10 @@ void gate_hello(struct gate *g, const zmq_msg_t *hello, uint32_t client,
 
         if (k->fd != fd)
             continue;
-        lose(g, k->client); /* of an earlier connection with this descriptor */
+        if (k->client != GATE_NONE) {
+            k->other = client;
+            return;
+        }
         k->client = client;
         k->is_fresh = false;
         k->is_heard = true;
@@ -290,9 +299,13 @@ void gate_bye(struct gate *g, uint32_t client)
     for (uint32_t i = g->n_gone; i-- > 0;)
         if (g->gone[i] == client)
             g->gone[i] = g->gone[--g->n_gone];
+    for (uint32_t i = 0; i < g->n; i++)
+        if (g->connection[i].other == client)
+            g->connection[i].other = GATE_NONE;
     if (!k)
         return;
-    k->client = GATE_NONE;
+    k->client = k->other;
+    k->other = GATE_NONE;
     k->since_ns = g->now_ns;
 }
 
