@@ -307,9 +307,9 @@ uint64_t server_stream(struct server *s, const char *stream, const char *name)
 }
 
 uint64_t server_wait_row(struct server *s, const char *table, const char *name, const char *key,
-                         uint64_t least, uint64_t most, uint32_t limit_s)
+                         uint64_t least, uint64_t most)
 {
-    const uint64_t limit = clock_ns() + limit_s * NS_PER_S;
+    const uint64_t limit = clock_ns() + PATIENCE_MS * NS_PER_MS;
     uint64_t now;
 
     while ((now = server_row_number(s, table, name, key)) < least || now > most) {
@@ -323,12 +323,12 @@ uint64_t server_wait_row(struct server *s, const char *table, const char *name, 
 
 void server_wait_counter(struct server *s, const char *name, uint64_t value)
 {
-    server_wait_row(s, "info", NULL, name, value, value, 10);
+    server_wait_row(s, "info", NULL, name, value, value);
 }
 
 void server_wait_stream(struct server *s, const char *stream, const char *name, uint64_t value)
 {
-    server_wait_row(s, "streams", stream, name, value, value, 10);
+    server_wait_row(s, "streams", stream, name, value, value);
 }
 
 void server_check_ledger(struct server *s)

@@ -61,9 +61,9 @@ int server_readyz(struct server *s);
 uint64_t server_counter(struct server *s, const char *name);
 /* A number of the row of that name in `show TABLE json`, of the first row if the name is NULL. */
 uint64_t server_row_number(struct server *s, const char *table, const char *name, const char *key);
-/* Waits until such a number is in that range, `limit_s` seconds at most; returns it. */
+/* Waits until such a number is in that range; returns it. */
 uint64_t server_wait_row(struct server *s, const char *table, const char *name, const char *key,
-                         uint64_t least, uint64_t most, uint32_t limit_s);
+                         uint64_t least, uint64_t most);
 /* A counter of a stream of `show streams json`. */
 uint64_t server_stream(struct server *s, const char *stream, const char *name);
 /* Waits until it has a value, at most 10 s. */

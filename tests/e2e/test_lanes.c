@@ -39,7 +39,7 @@ static bool is_down(struct server *s, const char *lane)
 
 static void wait_down(struct server *s, const char *lane, bool down)
 {
-    server_wait_row(s, "lanes", lane, "is_down", down, down, 30);
+    server_wait_row(s, "lanes", lane, "is_down", down, down);
 }
 
 /* Batches for a step, or both, at once: all of their RoIs are accepted by their chains. */

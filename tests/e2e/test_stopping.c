@@ -38,7 +38,7 @@ static pid_t begin(struct server *s, bool is_shm)
     pid = replayer_start(s, is_shm ? shm : s->endpoint, "report",
                          OPTIONS("--rois", "1000000000", "--distinct", "300", "--connections", "3",
                                  "--threads", "2", "--batch", "4", "--event-rois", "3"));
-    server_wait_row(s, "info", NULL, "received", 5000, UINT64_MAX, 10);
+    server_wait_row(s, "info", NULL, "received", 5000, UINT64_MAX);
     return pid;
 }
 

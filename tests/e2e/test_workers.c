@@ -229,8 +229,8 @@ static void killed_with_thousands_in_flight(void **state)
             specs[i] = (struct roi_spec){.token = sent + i, .roi_id = i + 1000, .n = 10};
         link_send_rois(&l, specs, CROWD_BATCH);
     }
-    server_wait_row(&s, "lanes", "f@cpu:0/0", "in_flight", CROWD / CROWD_BATCH, CROWD / CROWD_BATCH,
-                    20);
+    server_wait_row(&s, "lanes", "f@cpu:0/0", "in_flight", CROWD / CROWD_BATCH,
+                    CROWD / CROWD_BATCH);
     assert_int_equal(kill(pid, SIGKILL), 0);
     link_collect(&l, 0, CROWD, NULL);
     assert_int_equal(server_counter(&s, "retried"), CROWD);

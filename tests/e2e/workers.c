@@ -150,12 +150,12 @@ void workers_nap(long ms)
 
 void workers_wait(struct server *s, const char *worker, const char *key, long value)
 {
-    server_wait_row(s, "workers", worker, key, (uint64_t)value, (uint64_t)value, 20);
+    server_wait_row(s, "workers", worker, key, (uint64_t)value, (uint64_t)value);
 }
 
 pid_t workers_pid(struct server *s, const char *worker)
 {
-    return (pid_t)server_wait_row(s, "workers", worker, "pid", 1, INT_MAX, 20);
+    return (pid_t)server_wait_row(s, "workers", worker, "pid", 1, INT_MAX);
 }
 
 uint32_t workers_threads(pid_t pid, pid_t *ret_thread, uint32_t most)

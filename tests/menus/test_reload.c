@@ -177,7 +177,7 @@ static uint64_t decided(const struct sender *s, enum what without)
 /* Once the turn that decided the last RoI has ended. */
 static void expect_chain(struct server *s, const char *chain, const char *counter, uint64_t count)
 {
-    server_wait_row(s, "chains", chain, counter, count, count, 10);
+    server_wait_row(s, "chains", chain, counter, count, count);
 }
 
 static void collections_come_and_go(void **state)
