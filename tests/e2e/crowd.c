@@ -17,7 +17,6 @@
 #include "messages.h"
 
 #define MESSAGE_ROIS 64u
-#define LIMIT_NS     (20 * NS_PER_S)
 
 static struct member *crowd;
 static uint32_t n_crowd;
@@ -280,7 +279,7 @@ void crowd_pump(struct member *m, uint32_t n, uint32_t ms)
 
 void crowd_meet(struct member *m, uint32_t n)
 {
-    uint64_t limit = clock_ns() + LIMIT_NS;
+    uint64_t limit = clock_ns() + SERVER_PATIENCE_MS * NS_PER_MS;
 
     for (uint32_t i = 0; i < n; i++) {
         while (!m[i].is_welcome) {
@@ -293,7 +292,7 @@ void crowd_meet(struct member *m, uint32_t n)
 
 void crowd_settle(struct member *m, uint32_t n)
 {
-    uint64_t limit = clock_ns() + LIMIT_NS;
+    uint64_t limit = clock_ns() + SERVER_PATIENCE_MS * NS_PER_MS;
 
     for (uint32_t i = 0; i < n; i++) {
         while (m[i].outstanding) {

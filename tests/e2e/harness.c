@@ -24,9 +24,8 @@
 #include "keys.h"
 #include "messages.h"
 
-#define READY_S     300      /* lanes may compile all of their kernels, sanitizers are slow */
-#define STEP_NS     20000000 /* between two looks at something that has no event to wait for */
-#define PATIENCE_MS 60000    /* with an answer, on a host with a load of 10 */
+#define READY_S 300      /* lanes may compile all of their kernels, sanitizers are slow */
+#define STEP_NS 20000000 /* between two looks at something that has no event to wait for */
 
 static void nap(void)
 {
@@ -309,7 +308,7 @@ uint64_t server_stream(struct server *s, const char *stream, const char *name)
 uint64_t server_wait_row(struct server *s, const char *table, const char *name, const char *key,
                          uint64_t least, uint64_t most)
 {
-    const uint64_t limit = clock_ns() + PATIENCE_MS * NS_PER_MS;
+    const uint64_t limit = clock_ns() + SERVER_PATIENCE_MS * NS_PER_MS;
     uint64_t now;
 
     while ((now = server_row_number(s, table, name, key)) < least || now > most) {
@@ -471,7 +470,7 @@ Trigd__V1__FromDaemon *link_expect(struct link *l, Trigd__V1__FromDaemon__BodyCa
     Trigd__V1__FromDaemon *m;
 
     do { /* credits come and go with other clients */
-        m = link_receive(l, PATIENCE_MS);
+        m = link_receive(l, SERVER_PATIENCE_MS);
     } while (m && m->body_case == TRIGD__V1__FROM_DAEMON__BODY_CREDIT && m->body_case != kind);
     answer_expect(m, kind);
     return m;
@@ -523,7 +522,7 @@ void link_collect(struct link *l, uint64_t first, uint32_t n, uint8_t *ret_by_to
 
     assert_non_null(seen);
     for (uint32_t got = 0; got < n;) {
-        Trigd__V1__FromDaemon *m = link_receive(l, PATIENCE_MS);
+        Trigd__V1__FromDaemon *m = link_receive(l, SERVER_PATIENCE_MS);
 
         if (!m)
             fail_msg("only %u of %u decisions came", got, n);

@@ -12,6 +12,8 @@
 #include "keyfile.h"
 #include "trigd.pb-c.h"
 
+#define SERVER_PATIENCE_MS 60000u /* with what a daemon does soon, on a host with a load of 10 */
+
 struct server {
     char folder[64];     /* its files; removed by server_stop */
     char endpoint[128];  /* ipc:// in the folder */

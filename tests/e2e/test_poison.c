@@ -92,7 +92,7 @@ static size_t read_list(const struct server *s, char *ret_path, size_t bytes, ch
 /* Waits until the list on disk has so many lines. */
 static void wait_list(const struct server *s, uint32_t lines)
 {
-    const uint64_t limit = clock_ns() + 10 * NS_PER_S;
+    const uint64_t limit = clock_ns() + SERVER_PATIENCE_MS * NS_PER_MS;
     char path[256], text[4096];
 
     for (;;) {

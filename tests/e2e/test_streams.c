@@ -19,7 +19,6 @@
 
 #define BIG        4096 /* points: 52 KiB */
 #define DEVICES    "devices: [{backend: cpu, index: 0, lanes: 2, slots: 2}]\n"
-#define WAIT_NS    (10 * NS_PER_S)
 #define LUMI_BLOCK 50  /* RoIs in one */
 #define FLOOD      100 /* BIG RoIs: 5 MiB */
 
@@ -92,7 +91,7 @@ static void wait_until(bool (*is_true)(struct server *s, struct link *l), struct
                        struct link *l)
 {
     const struct timespec nap = {.tv_nsec = 5000000};
-    const uint64_t limit = clock_ns() + WAIT_NS;
+    const uint64_t limit = clock_ns() + SERVER_PATIENCE_MS * NS_PER_MS;
 
     while (!is_true(s, l)) {
         assert_true(clock_ns() < limit);

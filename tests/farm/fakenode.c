@@ -391,7 +391,7 @@ uint64_t fake_count(struct server *s, const char *node, const char *name)
 void fake_wait(struct server *s, const char *node, const char *name, uint64_t value,
                struct fake **nodes, uint32_t n_nodes)
 {
-    const uint64_t limit = clock_ns() + 10 * NS_PER_S;
+    const uint64_t limit = clock_ns() + SERVER_PATIENCE_MS * NS_PER_MS;
     uint64_t now;
 
     while ((now = fake_count(s, node, name)) != value) {
@@ -406,7 +406,7 @@ void fake_wait(struct server *s, const char *node, const char *name, uint64_t va
 
 void fake_wait_text(struct server *s, const char *command, const char *text)
 {
-    const uint64_t limit = clock_ns() + 10 * NS_PER_S;
+    const uint64_t limit = clock_ns() + SERVER_PATIENCE_MS * NS_PER_MS;
     bool is_there = false;
 
     while (!is_there) {
@@ -449,7 +449,7 @@ static bool is_balanced(struct server *s)
 /* Between two requests the counters may move: what is wrong for good stays so. */
 void fake_check_accounts(struct server *s)
 {
-    const uint64_t limit = clock_ns() + 10 * NS_PER_S;
+    const uint64_t limit = clock_ns() + SERVER_PATIENCE_MS * NS_PER_MS;
 
     while (!is_balanced(s)) {
         if (clock_ns() > limit)

@@ -160,7 +160,7 @@ Trigd__V1__FromDaemon *sharer_expect(struct sharer *c, Trigd__V1__FromDaemon__Bo
 
 void sharer_expect_gone(struct sharer *c)
 {
-    uint64_t limit = clock_ns() + 10 * NS_PER_S;
+    uint64_t limit = clock_ns() + SERVER_PATIENCE_MS * NS_PER_MS;
     bool gone = false;
 
     while (!gone && clock_ns() < limit)
