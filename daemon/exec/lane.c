@@ -13,6 +13,7 @@
 #include "log.h"
 
 #define FORGET    0.95 /* weight that a batch keeps when the next one comes */
+#define OUTLIER   8.0  /* times what is expected, that a batch counts as at most */
 #define DOUBT_MAX 16u  /* seconds after which nothing is left of what was known */
 
 static void find_members(struct lane *l)
@@ -220,18 +221,23 @@ bool lane_is_known(const struct lane *l)
     return l->s.cost->n >= 1;
 }
 
+static double of_line(const struct lane_cost *c, double items)
+{
+    const double line = c->base_ns + c->item_ns * items;
+
+    return line > c->least_ns ? line : c->least_ns;
+}
+
 /* What a batch of so many items takes, as far as is known.  What is known of a device that was not
  * used for seconds is worth less with each: it may have been a bad moment. */
 static uint64_t cost_of(const struct lane *l, uint64_t items, uint64_t now_ns)
 {
     const struct lane_cost *c = l->s.cost;
-    const double line = c->base_ns + c->item_ns * (double)items;
-    const double ns = line > c->least_ns ? line : c->least_ns;
     const uint64_t idle_s = now_ns > c->used_ns ? (now_ns - c->used_ns) / NS_PER_S : 0;
 
     if (!lane_is_known(l))
         return *l->s.guess_ns;
-    return (uint64_t)ns >> (idle_s < DOUBT_MAX ? idle_s : DOUBT_MAX);
+    return (uint64_t)of_line(c, (double)items) >> (idle_s < DOUBT_MAX ? idle_s : DOUBT_MAX);
 }
 
 /* A batch more, or less, in flight; the other shards see it. */
@@ -379,10 +385,14 @@ int lane_take(struct lane *l, uint32_t i)
     return error;
 }
 
+/* One batch that took far longer than expected says little of the next: where many do, each of them
+ * moves the line. */
 static void add_cost(struct lane_cost *c, double items, double ns)
 {
     double spread, slope;
 
+    if (c->n >= 1 && ns > OUTLIER * of_line(c, items))
+        ns = OUTLIER * of_line(c, items);
     c->n = c->n * FORGET + 1;
     c->items = c->items * FORGET + items;
     c->ns = c->ns * FORGET + ns;
