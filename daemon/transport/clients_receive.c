@@ -12,10 +12,9 @@
 
 #include "transport/clients_inner.h"
 
-#define AHEAD_NS      (4 * NS_PER_MS) /* the longest that others wait for it */
-#define BESIDE_ROIS   64u             /* messages of a client without RoIs: Hello, Heartbeats */
-#define STRANGERS_MAX 64u /* messages of no client: Hellos among what those left that are gone */
-#define FRAMES        3u  /* of a message: whose, where to, body */
+#define AHEAD_NS    (4 * NS_PER_MS) /* the longest that others wait for it */
+#define BESIDE_ROIS 64u             /* messages of a client without RoIs: Hello, Heartbeats */
+#define FRAMES      3u              /* of a message: whose, where to, body */
 
 /* ---------------------------------------------------------------- ahead of their turn */
 
@@ -33,23 +32,22 @@ static uint32_t most_of(const struct clients *c, const struct client *client)
     return 2 * (rois > client->outstanding ? rois : client->outstanding) + BESIDE_ROIS;
 }
 
-/* Whether a message of that peer may have its turn. */
-static bool count(struct clients *c, zmq_msg_t *name, uint32_t *strangers)
+/* Whether a message of that peer may have its turn.  Those of no client may: one is a Hello. */
+static bool count(struct clients *c, zmq_msg_t *name)
 {
     struct peer peer = {.n = (uint8_t)zmq_msg_size(name)};
-    struct client *client;
-    uint32_t number;
+    uint32_t number, most;
 
     memcpy(peer.id, zmq_msg_data(name), peer.n);
     number = clients_find(c, &peer);
-    client = number == CLIENTS_NONE ? NULL : &c->client[number];
-    if (!client || client->lost)
-        return ++*strangers <= STRANGERS_MAX;
-    if (++client->waiting <= most_of(c, client))
+    if (number == CLIENTS_NONE)
         return true;
-    gate_cut(c->gate, number, "it sends more than its credits allow");
-    clients_lose(c, number, "it sends more than its credits allow");
-    return false;
+    most = most_of(c, &c->client[number]);
+    if (++c->client[number].waiting == most + 1) {
+        gate_cut(c->gate, number, "it sends more than its credits allow");
+        clients_lose(c, number, "it sends more than its credits allow");
+    }
+    return c->client[number].waiting <= most;
 }
 
 /* Leaves of a message of too many frames whose it is. */
@@ -67,7 +65,7 @@ static uint32_t shorten(zmq_msg_t frame[FRAMES])
 }
 
 /* Takes one message ahead; whether there was one. */
-static bool take_one(struct clients *c, uint32_t *strangers)
+static bool take_one(struct clients *c)
 {
     zmq_msg_t *frame = c->ahead + c->n_ahead, rest;
     uint32_t n = 0;
@@ -85,7 +83,7 @@ static bool take_one(struct clients *c, uint32_t *strangers)
     }
     if (n > FRAMES)
         n = shorten(frame);
-    if (count(c, &frame[0], strangers))
+    if (count(c, &frame[0]))
         c->n_ahead += n;
     else
         for (uint32_t i = 0; i < n; i++)
@@ -96,7 +94,6 @@ static bool take_one(struct clients *c, uint32_t *strangers)
 void clients_look_ahead(struct clients *c)
 {
     const uint64_t until = clock_ns() + AHEAD_NS;
-    uint32_t strangers = 0;
 
     c->is_short = false; /* till the next tick */
     if (clients_has_ahead(c))
@@ -104,7 +101,7 @@ void clients_look_ahead(struct clients *c)
     c->first_ahead = c->n_ahead = 0;
     for (uint32_t i = 0; i < c->n_places; i++)
         c->client[i].waiting = 0;
-    while (c->n_ahead + FRAMES <= CLIENTS_AHEAD && clock_ns() < until && take_one(c, &strangers)) {
+    while (c->n_ahead + FRAMES <= CLIENTS_AHEAD && clock_ns() < until && take_one(c)) {
     }
 }
 
