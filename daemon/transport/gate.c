@@ -32,7 +32,7 @@
 #define TURN_NS         (40 * NS_PER_MS)  /* two ticks: the most that pass between two */
 #define STREAM_NS       (500 * NS_PER_MS) /* of one message over ipc */
 #define QUIET_NS        (40 * NS_PER_MS)  /* two looks that find nothing: it has paused */
-#define TIGHT_NS        (10 * NS_PER_MS)  /* the same while memory is short: at two ticks */
+#define TIGHT_NS        (10 * NS_PER_MS)  /* the same while memory is filled: at two ticks */
 
 struct connection {
     int fd;
@@ -355,12 +355,13 @@ static uint32_t waiting_of(const struct connection *k)
     return ioctl(k->fd, FIONREAD, &n) == 0 && n > 0 ? (uint32_t)n : 0;
 }
 
-static const char *look_at(struct gate *g, struct connection *k, bool is_short)
+/* `is_filled`: somebody fills the memory of a process that has more than it should have. */
+static const char *look_at(struct gate *g, struct connection *k, bool is_filled)
 {
     const uint64_t now_ns = g->now_ns;
     uint64_t beat = NS_PER_MS * g->config->clients.heartbeat_ms, bytes = bytes_of(k), allowed;
     uint64_t message = 2048ull * g->config->clients.max_message_kbytes;
-    bool is_busy = waiting_of(k) > (k->is_fresh && !is_short ? FRESH_WAITING : 0);
+    bool is_busy = waiting_of(k) > (k->is_fresh && !is_filled ? FRESH_WAITING : 0);
 
     if (k->is_heard) { /* a message has ended */
         k->base = bytes;
@@ -378,8 +379,8 @@ static const char *look_at(struct gate *g, struct connection *k, bool is_short)
     allowed = k->is_fresh ? FRESH_BYTES : message + FRESH_BYTES;
     if (k->is_tcp && bytes > k->base + allowed)
         return "its message is too long";
-    allowed = is_short ? TIGHT_NS : k->is_fresh ? FRESH_STREAM_NS : STREAM_NS;
-    if (k->stream_ns && is_busy && (is_short || !k->is_tcp) && now_ns > k->stream_ns + allowed)
+    allowed = is_filled ? TIGHT_NS : k->is_fresh ? FRESH_STREAM_NS : STREAM_NS;
+    if (k->stream_ns && is_busy && (is_filled || !k->is_tcp) && now_ns > k->stream_ns + allowed)
         return "its message does not end";
     return NULL;
 }
@@ -420,7 +421,9 @@ static void make_room(struct gate *g)
 
 bool gate_tick(struct gate *g, uint64_t now_ns)
 {
-    bool is_short = memory_is_short(g->memory, stats_get(&g->stats->g.menu_generation), now_ns);
+    const bool is_short =
+        memory_is_short(g->memory, stats_get(&g->stats->g.menu_generation), now_ns);
+    const bool is_filled = is_short && memory_grows(g->memory);
     const uint64_t passed = now_ns - g->ticked_ns;
 
     g->now_ns += passed < TURN_NS ? passed : TURN_NS;
@@ -434,7 +437,7 @@ bool gate_tick(struct gate *g, uint64_t now_ns)
             forget(g, i);
             continue;
         }
-        why = k->is_cut ? NULL : look_at(g, k, is_short);
+        why = k->is_cut ? NULL : look_at(g, k, is_filled);
         if (why)
             cut(g, k, why);
     }

@@ -9,7 +9,7 @@
  *   - says no Hello within GATE_HELLO_BEATS heartbeats;
  *   - goes on sending a message beyond any that is allowed: by bytes (tcp), or by time (ipc, whose
  *     bytes cannot be counted), and by much less of both while the process has more memory than it
- *     should have;
+ *     should have and still more is coming;
  *   - sends more than its client's credits explain (clients_receive.c);
  *   - has a key that was taken off the list (auth.h).
  * On the I/O thread only. */

@@ -15,12 +15,15 @@
 
 /* After a reload the old lanes go, so the base may fall; what comes meanwhile is no part of it. */
 #define SETTLE_NS NS_PER_S
+#define GROWTH    (1u << 20) /* from one look to the next */
 
 struct memory {
     int fd;              /* of /proc/self/statm */
     uint64_t page, more; /* bytes of a page; that may be used beyond the base */
     uint64_t base;       /* 0: not taken yet */
     uint64_t generation, reloaded_ns, trimmed_ns;
+    uint64_t looked; /* what there was at the last look */
+    bool grows;
 };
 
 int memory_open(const struct config *config, struct memory **ret_memory)
@@ -102,5 +105,12 @@ bool memory_is_short(struct memory *m, uint64_t generation, uint64_t now_ns)
                      "mbytes=%llu allowed=%llu", (unsigned long long)now >> 20,
                      (unsigned long long)(m->base + m->more) >> 20);
     }
+    m->grows = now > m->looked + GROWTH;
+    m->looked = now;
     return now > m->base + m->more;
+}
+
+bool memory_grows(const struct memory *m)
+{
+    return m->grows;
 }

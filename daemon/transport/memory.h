@@ -15,4 +15,6 @@ void memory_close(struct memory *m); /* NULL is fine */
  * beginning, or after the last reload, and `clients.queue_mbytes` and the messages that RoIs in
  * flight may keep.  Then gives back to the system what is free, once a second. */
 bool memory_is_short(struct memory *m, uint64_t generation, uint64_t now_ns);
+/* Whether there was much more of it than the time before: somebody is filling it. */
+bool memory_grows(const struct memory *m);
 #endif

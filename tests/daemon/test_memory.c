@@ -54,7 +54,9 @@ static void messages_count(void **state)
     (void)state;
     take();
     assert_true(memory_is_short(m, 1, 2 * NS_PER_S));
+    assert_true(memory_grows(m));
     assert_true(memory_is_short(m, 1, 4 * NS_PER_S));
+    assert_false(memory_grows(m));
     assert_false(memory_is_short(m, 2, 5 * NS_PER_S)); /* a reload: the new base */
     let_go();
     memory_close(m);
