@@ -132,7 +132,7 @@ static bool shake_hands(int fd)
 }
 
 /* Says Hello in one frame. */
-static void say_hello(int fd)
+static bool say_hello(int fd)
 {
     Trigd__V1__Hello hello = TRIGD__V1__HELLO__INIT;
     const Trigd__V1__ToDaemon m = message_hello(&hello, "attacker");
@@ -141,7 +141,20 @@ static void say_hello(int fd)
     hello.want_credits = 1;
     frame[0] = 0;
     frame[1] = (unsigned char)trigd__v1__to_daemon__pack(&m, frame + 2);
-    assert_true(send_all(fd, frame, 2u + frame[1]));
+    return send_all(fd, frame, 2u + frame[1]);
+}
+
+/* Connects, and says Hello if it is to be a client; again when it is cut off, as the slow are while
+ * the memory of an attack before is still there. */
+static int enter(const struct setup *s, bool is_tcp, bool is_client)
+{
+    int fd = connect_raw(s, is_tcp);
+
+    while (!shake_hands(fd) || (is_client && !say_hello(fd))) {
+        close(fd);
+        fd = connect_raw(s, is_tcp);
+    }
+    return fd;
 }
 
 /* Frames of n bytes with more to follow, until the daemon hangs up; returns MiB sent. */
@@ -204,17 +217,10 @@ static void check_service(struct setup *s)
 
 static void attack(struct setup *s, bool is_tcp, bool is_client, uint32_t frame)
 {
+    int fd = enter(s, is_tcp, is_client);
     uint64_t cut = server_counter(&s->server, "cut_off");
-    int fd = connect_raw(s, is_tcp);
     uint32_t sent;
 
-    while (!shake_hands(fd)) { /* cut off while the memory of the attack before is still there */
-        close(fd);
-        cut = server_counter(&s->server, "cut_off");
-        fd = connect_raw(s, is_tcp);
-    }
-    if (is_client)
-        say_hello(fd);
     sent = never_end(fd, frame);
     close(fd);
     print_message("%s, %s Hello, frames of %u bytes: cut off after %u MiB\n",
@@ -265,10 +271,8 @@ static void floods_that_break_off(void **state)
     struct setup *s = *state;
 
     for (uint32_t i = 0; i < 20; i++) {
-        int fd = connect_raw(s, i & 1);
+        int fd = enter(s, i & 1, true);
 
-        assert_true(shake_hands(fd));
-        say_hello(fd);
         for (uint32_t k = 0; k < 16 && send_all(fd, block, n); k++) {
         }
         close(fd);
@@ -284,11 +288,8 @@ static bool flood(const struct setup *s, bool is_tcp)
     static unsigned char block[BLOCK];
     const size_t n = fill(block, batch, sizeof batch);
     const uint64_t limit = clock_ns() + 60 * NS_PER_S;
-    int fd = connect_raw(s, is_tcp);
+    int fd = enter(s, is_tcp, true);
 
-    if (!shake_hands(fd))
-        return false;
-    say_hello(fd);
     while (clock_ns() < limit)
         if (!send_all(fd, block, n))
             return true;
@@ -305,7 +306,7 @@ static void floods_without_end(void **state)
     uint32_t after, rounds = 0;
     int status;
 
-    member_open(&m[0], &s->server, s->context, false, "served", 0);
+    member_open(&m[0], &s->server, s->context, true, "served", 0);
     crowd_meet(m, 1);
     for (uint32_t i = 0; i < 2; i++) {
         const uint64_t cut = server_counter(&s->server, "cut_off");
@@ -320,7 +321,7 @@ static void floods_without_end(void **state)
             rounds++;
         }
         assert_int_equal(status, 0);
-        assert_int_equal(server_counter(&s->server, "cut_off"), cut + 1);
+        assert_true(server_counter(&s->server, "cut_off") > cut);
     }
     after = memory_of(&s->server, "VmHWM:");
     print_message("largest size: %u MiB, %u MiB before; %u rounds of another client\n", after,
@@ -343,7 +344,7 @@ static void storms_of_hellos(void **state)
     for (uint32_t i = 0; i < n; i++) { /* these go */
         fd[i] = connect_raw(s, true);
         assert_true(shake_hands(fd[i]));
-        say_hello(fd[i]);
+        assert_true(say_hello(fd[i]));
         close(fd[i]);
     }
     began = clock_ns();
@@ -359,7 +360,7 @@ static void storms_of_hellos(void **state)
     for (uint32_t i = 0; i < MAX - 1; i++) { /* these stay: all places are taken */
         fd[i] = connect_raw(s, true);
         assert_true(shake_hands(fd[i]));
-        say_hello(fd[i]);
+        assert_true(say_hello(fd[i]));
     }
     server_wait_counter(&s->server, "clients", MAX);
     crowd_pump(m, 1, 400); /* nobody is displaced at once */
