@@ -241,7 +241,7 @@ static void take_events(struct gate *g)
 static struct connection *of_client(struct gate *g, uint32_t client)
 {
     for (uint32_t i = 0; i < g->n; i++)
-        if (g->connection[i].client == client)
+        if (g->connection[i].client == client || g->connection[i].other == client)
             return &g->connection[i];
     return NULL;
 }
@@ -299,14 +299,13 @@ void gate_bye(struct gate *g, uint32_t client)
     for (uint32_t i = g->n_gone; i-- > 0;)
         if (g->gone[i] == client)
             g->gone[i] = g->gone[--g->n_gone];
-    for (uint32_t i = 0; i < g->n; i++)
-        if (g->connection[i].other == client)
-            g->connection[i].other = GATE_NONE;
     if (!k)
         return;
-    k->client = k->other;
+    if (k->client == client) {
+        k->client = k->other;
+        k->since_ns = g->now_ns;
+    }
     k->other = GATE_NONE;
-    k->since_ns = g->now_ns;
 }
 
 void gate_heard(struct gate *g, uint32_t client)
