@@ -8,7 +8,7 @@
 #include "keyfile.h"
 #include "shmclient.h"
 
-#define MEMBER_ROIS   65536u /* that one member may send */
+#define MEMBER_ROIS   65536u /* of which a member has notes: its last ones */
 #define MEMBER_POINTS 8u     /* spacepoints in each */
 
 struct member {
@@ -20,8 +20,8 @@ struct member {
     uint64_t credits_ns;             /* when */
     uint32_t outstanding;
     uint32_t sent, decided, busy; /* busy: answered Busy */
-    uint8_t *ended;               /* by token: 1 when it had its end */
-    uint64_t *at;                 /* by token: its place in shared memory */
+    uint8_t *ended;               /* by token, modulo MEMBER_ROIS: 1 when it had its end */
+    uint64_t *at;                 /* likewise: its place in shared memory */
 };
 
 /* Room for n members, all of them to be closed by crowd_close, also after a failure. */

@@ -210,7 +210,7 @@ static void be_greedy(struct member *m, uint32_t n, uint32_t ms)
         for (uint32_t i = 0; i < n; i++) {
             uint32_t room = member_room(&m[i]);
 
-            if (!room || m[i].sent + room > MEMBER_ROIS)
+            if (!room)
                 continue;
             member_send(&m[i], 1, i ? 0 : FAULT_STALL);
             member_send(&m[i], room - 1, 0);
