@@ -331,8 +331,8 @@ static void a_late_listener_is_excused(void **state)
     join(s, &m[2], "two", 0);
     crowd_meet(&m[1], 2);
     crowd_pump(&m[1], 2, 700);
-    member_send(&m[0], 64, FAULT_STALL);
-    member_send(&m[0], had - 64, 0); /* it has not read its Credit */
+    member_send(&m[0], had / 2, FAULT_STALL); /* half a second, in which it sends the rest */
+    member_send(&m[0], had - had / 2, 0);     /* it has not read its Credit */
     crowd_settle(m, 3);
     assert_true(m[0].least_credits < had);
     assert_true(m[0].busy > 0);
