@@ -16,6 +16,11 @@
 #define BESIDE_ROIS 64u             /* messages of a client without RoIs: Hello, Heartbeats */
 #define FRAMES      3u              /* of a message: whose, where to, body */
 
+static bool has_more(zmq_msg_t *m)
+{
+    return zmq_msg_more(m) != 0;
+}
+
 /* ---------------------------------------------------------------- ahead of their turn */
 
 bool clients_has_ahead(const struct clients *c)
@@ -69,15 +74,15 @@ static bool take_one(struct clients *c)
 {
     zmq_msg_t *frame = c->ahead + c->n_ahead, rest;
     uint32_t n = 0;
-    bool has_more = true;
+    bool more = true;
 
-    for (; has_more; n++) {
+    for (; more; n++) {
         zmq_msg_t *m = n < FRAMES ? &frame[n] : &rest;
 
         zmq_msg_init(m);
         if (zmq_msg_recv(m, c->socket, ZMQ_DONTWAIT) < 0)
             return false; /* with the first: the frames of a message come together */
-        has_more = zmq_msg_more(m) != 0;
+        more = has_more(m);
         if (m == &rest)
             zmq_msg_close(m);
     }
@@ -114,11 +119,6 @@ static int next_frame(struct clients *c, zmq_msg_t *m)
         return zmq_msg_recv(m, c->socket, ZMQ_DONTWAIT);
     zmq_msg_move(m, &c->ahead[c->first_ahead++]);
     return (int)zmq_msg_size(m);
-}
-
-static bool has_more(zmq_msg_t *m)
-{
-    return zmq_msg_more(m) != 0;
 }
 
 /* Reads and drops the rest of a message of too many frames. */
