@@ -9,6 +9,7 @@
 #include "workers.h"
 
 #define PATIENCE 6000 /* naps of 10 ms */
+#define BATCHES  100  /* that hold up their lane, until the guest has seen one */
 
 #define GUEST(more) \
     "guests:\n  - {guest: v, plugin: visitor, backend: cpu, checkpoint_s: 0" more "}\n"
@@ -129,7 +130,8 @@ static long slices_beside_a_batch(struct server *s, struct link *l, uint64_t tok
     return is_there ? (long)(after - before) : -1;
 }
 
-/* A batch that holds up its lane holds up the guest. */
+/* A batch that holds up its lane holds up the guest, which has its share of the cores here: one
+ * that only runs where no other wants them may miss the whole batch on a busy machine. */
 static void it_has_the_time_of_nobody_else(void **state)
 {
     struct server s;
@@ -139,12 +141,15 @@ static void it_has_the_time_of_nobody_else(void **state)
 
     (void)state;
     workers_open(&s, &l, ONE_LANE GUEST(""));
+    await_slices(&s, 1); /* its thread is there */
+    workers_lift(&s, "guest cpu:0/1");
     await_slices(&s, 100);
-    for (int i = 0; i < 200 && number(&s, "yielded") == 0; i++) /* until one meets a slice */
-        send_batches(&l, &token, 20);
-    for (int i = 0; n < 0 && i < 10; i++, token += WORKERS_BATCH)
+    for (int i = 0; i < BATCHES && (n < 0 || !number(&s, "yielded")); i++) {
         n = slices_beside_a_batch(&s, &l, token);
-    assert_in_range(n, 0, 1); /* one may have been in flight */
+        token += WORKERS_BATCH;
+        assert_true(n <= 1); /* one may have been in flight */
+    }
+    assert_true(n >= 0);
     await_slices(&s, number(&s, "slices") + 100);
     assert_true(number(&s, "yielded") > 0);
     assert_true(number(&s, "us") > 0);
