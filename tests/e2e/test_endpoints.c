@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "clock.h"
 #include "crowd.h"
 #include "sharer.h"
 
@@ -201,14 +202,31 @@ static uint32_t watched(const struct server *s, const char *fd)
     return n;
 }
 
+/* Threads of a daemon that watch two files, which is a mailbox and an endpoint. */
+static uint32_t threads_with_an_endpoint(const struct server *s)
+{
+    const struct dirent *e;
+    char folder[64];
+    uint32_t n = 0;
+    DIR *d;
+
+    snprintf(folder, sizeof folder, "/proc/%d/fd", (int)s->pid);
+    d = opendir(folder);
+    assert_non_null(d);
+    while ((e = readdir(d)) != NULL)
+        n += e->d_name[0] != '.' && watched(s, e->d_name) == 2;
+    closedir(d);
+    return n;
+}
+
+/* Each thread begins to watch its endpoint when it has a core. */
 static void threads_of_zeromq_share_the_endpoints(void **state)
 {
     enum { THREADS = 4 };
-    char endpoints[600], folder[64];
-    uint32_t n = 0; /* threads that watch a mailbox and an endpoint */
-    const struct dirent *e;
+    const uint64_t limit = clock_ns() + SERVER_PATIENCE_MS * NS_PER_MS;
+    char endpoints[600];
     struct server s;
-    DIR *d;
+    uint32_t n;
 
     (void)state;
     server_prepare(&s, "", menu);
@@ -218,12 +236,8 @@ static void threads_of_zeromq_share_the_endpoints(void **state)
                      "devices: [{backend: cpu, index: 0, lanes: 1}]\n"
                      "threads: {zmq_threads: 4, shards: 1}\n");
     server_spawn(&s);
-    snprintf(folder, sizeof folder, "/proc/%d/fd", (int)s.pid);
-    d = opendir(folder);
-    assert_non_null(d);
-    while ((e = readdir(d)) != NULL)
-        n += e->d_name[0] != '.' && watched(&s, e->d_name) == 2;
-    closedir(d);
+    while ((n = threads_with_an_endpoint(&s)) != THREADS && clock_ns() < limit)
+        usleep(10000);
     assert_int_equal(n, THREADS);
     server_stop(&s);
 }

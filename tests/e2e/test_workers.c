@@ -156,7 +156,7 @@ static void neighbours_of_a_hang(void **state)
     (void)state;
     workers_open(&s, &l,
                  "devices: [{backend: cpu, lanes: 1}]\n" ONE_BATCH
-                 "limits: {soft_ms: 0, hard_ms: 8000}\nclients: {heartbeat_ms: 20000}\n");
+                 "limits: {soft_ms: 0, hard_ms: 12000}\nclients: {heartbeat_ms: 20000}\n");
     decide_slowly(&l, 4);
     workers_send(&l, 100, 3, FAULT_HANG);
     workers_expect(&l, 100, 3, DEBUG_ACCEPT(TRIGD__V1__STATUS__TIMEOUT));
