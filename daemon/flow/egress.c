@@ -154,6 +154,7 @@ void egress_time(struct egress *e, struct roi *r)
 
     r->is_late = (e->soft_ns && age >= e->soft_ns) || (e->hard_ns && age >= e->hard_ns) ||
                  (r->deadline_ns && e->decided_ns >= r->deadline_ns);
+    r->latency_us = (uint32_t)(age / NS_PER_US);
 }
 
 static void count(struct egress *e, struct engine *engine, uint32_t roi, struct client *client)
@@ -293,7 +294,7 @@ static void list_missing(struct egress *e, const struct plan *p, struct roi *r,
     }
 }
 
-static Trigd__V1__Decision *form(struct egress *e, uint32_t roi, uint64_t now)
+static Trigd__V1__Decision *form(struct egress *e, uint32_t roi)
 {
     struct roi *r = &e->pool->rois[roi];
     const struct plan *p = e->engine[roi]->menu->plan;
@@ -308,7 +309,7 @@ static Trigd__V1__Decision *form(struct egress *e, uint32_t roi, uint64_t now)
     m->accept = r->accept;
     m->status = (Trigd__V1__Status)r->status;
     m->late = r->is_late;
-    m->latency_us = (uint32_t)((now - r->received_ns) / NS_PER_US);
+    m->latency_us = r->latency_us;
     m->lane_us = (uint32_t)(r->lane_ns / NS_PER_US);
     m->wanted = r->wanted;
     m->kept = r->kept;
@@ -361,7 +362,7 @@ static void send_again(struct egress *e, uint32_t client, uint64_t token, Trigd_
 static void remember(struct egress *e, uint32_t roi)
 {
     struct roi *r = &e->pool->rois[roi];
-    Trigd__V1__Decision *d = form(e, roi, clock_ns());
+    Trigd__V1__Decision *d = form(e, roi);
     struct recall_asker a;
     struct client *client;
 
@@ -404,7 +405,7 @@ bool egress_repeat(struct egress *e, uint32_t client, uint64_t token, uint32_t e
 static void put_into_streams(struct egress *e, uint32_t roi)
 {
     const struct engine *engine = e->engine[roi];
-    Trigd__V1__Decision *d = form(e, roi, clock_ns());
+    Trigd__V1__Decision *d = form(e, roi);
 
     streams_put(e->streams, e->shard, e->pool, &e->pool->rois[roi], engine->menu,
                 engine->generation, d);
@@ -454,7 +455,6 @@ static void flush_outbox(struct egress *e, const struct outbox *box)
 {
     uint32_t most =
         clients_at(e->clients, box->client)->peer.shm ? SHARED_DECISIONS : MESSAGE_DECISIONS;
-    uint64_t now = clock_ns();
     uint32_t roi = box->first, n = 0;
 
     for (uint32_t i = 0; i < box->n; i++) {
@@ -463,7 +463,7 @@ static void flush_outbox(struct egress *e, const struct outbox *box)
         if (!asker(e, &e->pool->rois[roi]))
             stats_add(&e->stats->g.undeliverable, 1);
         else
-            e->list[n++] = form(e, roi, now);
+            e->list[n++] = form(e, roi);
         if (n == most || (n && i + 1 == box->n)) {
             send_message(e, box->client, n);
             n = 0;

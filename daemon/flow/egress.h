@@ -24,8 +24,8 @@ struct pool *egress_pool(struct egress *e);
 bool egress_may_pass_truncated(struct egress *e, const struct roi *r);
 /* A batch came back: where its RoIs spent their time.  Before they are decided. */
 void egress_batch(struct egress *e, const struct stats_lane *lane, const struct lane_done *b);
-/* An RoI is decided now: marks it late when it is past a limit or its deadline.  Before it enters
- * the books. */
+/* An RoI is decided now: notes its latency, and that it is late when it is past a limit or its
+ * deadline.  Before it enters the books. */
 void egress_time(struct egress *e, struct roi *r);
 /* Takes a decided RoI for which egress_time was called last.  Its decision leaves with the next
  * flush. */

@@ -89,6 +89,7 @@ struct roi {
     uint64_t received_ns;
     uint64_t deadline_ns;            /* its client's; 0: none, the hard limit is tighter */
     uint32_t deadline_at;            /* its place in deadlines.h */
+    uint32_t latency_us;             /* from receipt to decision, once there is one */
     uint64_t lane_ns, lane_until_ns; /* time in lanes; the end of the last batch */
     uint32_t client;                 /* its number in clients.h */
     uint32_t client_epoch;           /* tells a client from the next one with the same number */

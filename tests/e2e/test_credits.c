@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Credits: they come back from clients that do not use them, and are shared fairly by weight. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,13 +16,14 @@
 #include "crowd.h"
 #include "fault.h"
 #include "sharer.h"
+#include "workers.h"
 
 #define ALL      1024u /* credits */
 #define RESERVE  (ALL / 16)
 #define MANY     256u
 #define A_TURN   32u /* RoIs of each client */
-#define TRIES    10u /* on a busy host this test may be slower than the daemon */
 #define SHARE_NS (100 * NS_PER_MS)
+#define PATIENCE (SERVER_PATIENCE_MS * NS_PER_MS) /* with a busy host */
 
 static const char menu[] = "name: credits\n"
                            "streams: [physics]\n"
@@ -84,9 +86,8 @@ static uint64_t wait_credits(struct member *m, uint32_t n, uint32_t who, uint32_
 {
     while (m[who].credits < least) {
         crowd_pump(m, n, 0);
-        if (clock_ns() > since_ns + 10 * NS_PER_S)
-            fail_msg("%s has %u credits after 10 s and should have %u", m[who].name, m[who].credits,
-                     least);
+        if (clock_ns() > since_ns + PATIENCE)
+            fail_msg("%s has %u credits and should have %u", m[who].name, m[who].credits, least);
     }
     return m[who].credits_ns - since_ns;
 }
@@ -141,6 +142,7 @@ static void a_newcomer_gets_its_share(void **state)
 {
     struct setup *s = *state;
     struct member *m = crowd_of(3);
+    const uint64_t limit = clock_ns() + PATIENCE;
     uint64_t best = UINT64_MAX;
     bool is_real = false;
 
@@ -148,11 +150,11 @@ static void a_newcomer_gets_its_share(void **state)
     join(s, &m[1], "idle-1", 0);
     crowd_meet(m, 2);
     crowd_pump(m, 2, 550); /* they are no newcomers any more */
-    for (uint64_t limit = clock_ns() + 10 * NS_PER_S; sum_of(m, 2) < ALL - RESERVE - 2;) {
+    while (sum_of(m, 2) < ALL - RESERVE - 2) {
         crowd_pump(m, 2, 1);
         assert_true(clock_ns() < limit);
     }
-    for (uint32_t i = 0; i < 3 || (i < TRIES && (best > SHARE_NS || !is_real)); i++) {
+    for (uint32_t i = 0; i < 3 || ((best > SHARE_NS || !is_real) && clock_ns() < limit); i++) {
         uint64_t began, took;
 
         if (i)
@@ -245,7 +247,7 @@ static void shares_are_by_weight(void **state)
     join(s, &m[2], "w4", 0);
     crowd_meet(m, 3);
     be_greedy(m, 3, 700);
-    for (uint64_t limit = clock_ns() + 10 * NS_PER_S;
+    for (uint64_t limit = clock_ns() + PATIENCE;
          (unfair = find_unfair(m, &fair)) < 3 && clock_ns() < limit;)
         be_greedy(m, 3, 10); /* one that does not get the processor lends its credits */
     if (unfair < 3)
@@ -260,13 +262,15 @@ static void greedy_slow_and_bursty(void **state)
 {
     struct setup *s = *state;
     struct member *m = crowd_of(3);
+    const uint64_t limit = clock_ns() + PATIENCE;
     uint64_t best = UINT64_MAX;
 
     join(s, &m[0], "greedy", 0);
     join(s, &m[1], "slow", 0);
     join(s, &m[2], "bursty", 0);
     crowd_meet(m, 3);
-    for (uint32_t burst = 0; burst < 2 || (burst < TRIES && best > SHARE_NS); burst++) {
+    for (uint32_t burst = 0;
+         burst < 2 || ((best > SHARE_NS || m[1].decided <= 10) && clock_ns() < limit); burst++) {
         uint64_t quiet = clock_ns() + 1000 * NS_PER_MS, began;
 
         while (clock_ns() < quiet) {
@@ -286,7 +290,7 @@ static void greedy_slow_and_bursty(void **state)
             crowd_pump(m, 3, 0);
             if (member_room(&m[2]))
                 member_send(&m[2], member_room(&m[2]), 0);
-            assert_true(clock_ns() < began + 10 * NS_PER_S);
+            assert_true(clock_ns() < began + PATIENCE);
         }
         best = m[2].credits_ns - began < best ? m[2].credits_ns - began : best;
         crowd_settle(&m[2], 1);
@@ -322,6 +326,7 @@ static void a_late_listener_is_excused(void **state)
     struct setup *s = *state;
     struct member *m = crowd_of(3);
     uint32_t had;
+    pid_t pid;
 
     join(s, &m[0], "late", 0);
     crowd_meet(m, 1);
@@ -331,8 +336,10 @@ static void a_late_listener_is_excused(void **state)
     join(s, &m[2], "two", 0);
     crowd_meet(&m[1], 2);
     crowd_pump(&m[1], 2, 700);
-    member_send(&m[0], had / 2, FAULT_STALL); /* half a second, in which it sends the rest */
-    member_send(&m[0], had - had / 2, 0);     /* it has not read its Credit */
+    pid = workers_stop(&s->server, "cpu:0/1"); /* so that it has them all in flight */
+    member_send(&m[0], had, 0);                /* it has not read its Credit */
+    crowd_pump(m, 3, 100);
+    assert_int_equal(kill(pid, SIGCONT), 0);
     crowd_settle(m, 3);
     assert_true(m[0].least_credits < had);
     assert_true(m[0].busy > 0);

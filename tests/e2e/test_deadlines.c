@@ -126,8 +126,7 @@ static void take_ends(struct client *c, const struct roi_spec *specs, uint32_t n
                 e->n_near++;
             }
             assert_true(d->latency_us <= deadline_us + FAR);
-            assert_true(d->late ||
-                        d->latency_us <= deadline_us + 1 * MS); /* it is measured later */
+            assert_true(d->late || d->latency_us < deadline_us);
             if (d->status == STATUS(TIMEOUT))
                 assert_true(d->late && d->accept && d->latency_us >= deadline_us);
             if (d->status == STATUS(TOO_LATE))

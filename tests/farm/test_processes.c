@@ -222,17 +222,18 @@ static void start(void **state)
     fake_check_accounts(&sup[0]);
 }
 
-/* What nodes received, by their own ledgers, is what the farm gave them. */
+/* What nodes received, by their own ledgers, is what the farm gave them: an RoI again where a node
+ * was late on a busy host. */
 static void nodes_agree(void **state)
 {
+    const uint64_t given = fake_count(&sup[0], NULL, "given");
     uint64_t received = 0;
 
     (void)state;
     for (uint32_t i = 0; i < NODES; i++)
         received += server_counter(&node[i], "received");
-    assert_int_equal(received, load.decided);
-    assert_int_equal(received, server_counter(&sup[0], "received"));
-    assert_int_equal(received, fake_count(&sup[0], NULL, "given"));
+    assert_int_equal(load.decided, server_counter(&sup[0], "received"));
+    assert_in_range(received, load.decided, given); /* the farm's account balances */
 }
 
 /* What the first supervisor gave the shard of a node that has fewest. */
