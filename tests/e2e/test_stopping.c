@@ -104,6 +104,7 @@ static void while_its_daemon_drains(void **state)
         const pid_t pid = begin(&s, way == 1);
 
         free(server_ask(&s, "drain"));
+        server_wait_row(&s, "info", NULL, "busy", 1, UINT64_MAX);
         workers_nap(100);
         assert_int_equal(kill(pid, SIGINT), 0);
         settle(&s, pid);
