@@ -156,14 +156,12 @@ static bool say_hello(int fd)
 }
 
 /* Connects, and says Hello if it is to be a client; again when it is cut off, as the slow are while
- * the memory of an attack before is still there.  `ret_cut`: how many were cut off before. */
-static int enter(struct setup *s, bool is_tcp, bool is_client, uint64_t *ret_cut)
+ * the memory of an attack before is still there. */
+static int enter(struct setup *s, bool is_tcp, bool is_client)
 {
     for (;;) {
-        int fd;
+        int fd = connect_raw(s, is_tcp);
 
-        *ret_cut = server_counter(&s->server, "cut_off");
-        fd = connect_raw(s, is_tcp);
         if (shake_hands(fd) && (!is_client || say_hello(fd)))
             return fd;
         close(fd);
@@ -230,11 +228,10 @@ static void check_service(struct setup *s)
 
 static void attack(struct setup *s, bool is_tcp, bool is_client, uint32_t frame)
 {
-    uint64_t cut;
-    int fd = enter(s, is_tcp, is_client, &cut);
-    uint32_t sent;
+    int fd = enter(s, is_tcp, is_client);
+    const uint64_t cut = server_counter(&s->server, "cut_off");
+    const uint32_t sent = never_end(fd, frame);
 
-    sent = never_end(fd, frame);
     close(fd);
     print_message("%s, %s Hello, frames of %u bytes: cut off after %u MiB\n",
                   is_tcp ? "tcp" : "ipc", is_client ? "after" : "before", frame, sent);
@@ -284,8 +281,7 @@ static void floods_that_break_off(void **state)
     struct setup *s = *state;
 
     for (uint32_t i = 0; i < 20; i++) {
-        uint64_t cut;
-        int fd = enter(s, i & 1, true, &cut);
+        int fd = enter(s, i & 1, true);
 
         for (uint32_t k = 0; k < 4 && send_all(fd, block, n); k++) {
         }
@@ -303,8 +299,7 @@ static bool flood(struct setup *s, bool is_tcp)
     static unsigned char block[BLOCK];
     const size_t n = fill(block, batch, sizeof batch);
     const uint64_t limit = clock_ns() + 60 * NS_PER_S;
-    uint64_t cut;
-    int fd = enter(s, is_tcp, true, &cut);
+    int fd = enter(s, is_tcp, true);
 
     while (clock_ns() < limit)
         if (!send_all(fd, block, n))
