@@ -60,7 +60,8 @@ void server_menu(struct server *s, const char *menu)
     write_file(s, "menu.yaml", "", menu);
 }
 
-/* Shards that tests run with whose configuration says nothing of threads: TRIGD_TEST_SHARDS. */
+/* Shards that tests run with whose configuration says nothing of threads: TRIGD_TEST_SHARDS, or one
+ * on any host. */
 static unsigned test_shards(const char *config)
 {
     const char *n = getenv("TRIGD_TEST_SHARDS");
@@ -86,7 +87,7 @@ void server_configure(const struct server *s, const char *endpoints, const char 
 {
     char head[2048], threads[64] = "";
 
-    if (s->shards > 1)
+    if (!strstr(config, "threads:"))
         snprintf(threads, sizeof threads, "threads: {shards: %u}\n", s->shards);
     snprintf(head, sizeof head,
              "%sendpoints: [%s]\n"

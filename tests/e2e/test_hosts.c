@@ -112,7 +112,8 @@ static void read_file(const char *path, char *ret_text, size_t bytes)
     assert_int_equal(fclose(f), 0);
 }
 
-/* The configuration and menu of `make demo`, with the test's endpoints and sockets. */
+/* The configuration and menu of `make demo`, with the test's endpoints and sockets, and as many
+ * shards as the daemon likes. */
 static void prepare_demo(struct server *s)
 {
     char config[4096], menu[4096], *from, *to;
@@ -122,7 +123,7 @@ static void prepare_demo(struct server *s)
     from = strstr(config, "devices:");
     to = strstr(config, "control:");
     assert_true(from && to > from);
-    *to = '\0';
+    snprintf(to, (size_t)(config + sizeof config - to), "threads: {pin: auto}\n"); /* the default */
     server_prepare(s, from, menu);
 }
 

@@ -79,7 +79,7 @@ static long child_in_mode(pid_t parent, const char *mode)
 static void expect_no_code_of_others(pid_t pid)
 {
     static const char *const not_there[] = {"libcuda",    "libnvidia",    "libOpenCL", "trigd-cpu",
-                                            "trigd-cuda", "trigd-opencl", "plugins/"};
+                                            "trigd-cuda", "trigd-opencl", "plugins/",  "hwloc_"};
     char path[64], line[512];
     uint32_t n = 0;
     FILE *f;
@@ -100,8 +100,11 @@ static void all_are_inside(void **state)
     static const char *const workers[] = {"cpu:0/1", "cuda:0/1", "retry cpu:0/1"};
     struct server s;
     struct link l;
+    char folder[500];
 
     (void)state;
+    snprintf(folder, sizeof folder, "%s/test-hwloc", getenv("TRIGD_BUILD"));
+    assert_int_equal(setenv("HWLOC_PLUGINS_PATH", folder, 1), 0);
     workers_open_gpus(&s, &l, config, -1);
     workers_send(&l, 0, 3, FAULT_CRASH); /* the retry worker has work */
     workers_expect(&l, 0, 3, FAILED);
