@@ -43,8 +43,7 @@ static const char one_by_one[] = "devices: [{backend: cpu, lanes: 1, slots: 1}]\
 struct ends {      /* of RoIs by token */
     uint32_t n[8]; /* by status */
     uint32_t n_late;
-    uint32_t
-        n_late_ok; /* whose result came between the daemon's look at the limits and at results */
+    uint32_t n_late_ok; /* the result came just when the limit did */
     bool is_near[MANY]; /* once at least */
     uint32_t n_near;
 };
