@@ -109,7 +109,7 @@ static void all_are_inside(void **state)
     workers_send(&l, 0, 3, FAULT_CRASH); /* the retry worker has work */
     workers_expect(&l, 0, 3, FAILED);
     for (uint32_t i = 0; i < sizeof workers / sizeof *workers; i++)
-        expect_sandbox(workers_number(&s, workers[i], "pid"));
+        expect_sandbox(workers_pid(&s, workers[i]));
     expect_sandbox((long)server_wait_row(&s, "workers", "cuda:0/1", "spare", 1, INT_MAX));
     expect_sandbox(child_in_mode(s.pid, "--inspector"));
     expect_no_code_of_others(s.pid);

@@ -196,8 +196,9 @@ static void by_size(void **state)
     assert_int_equal(fake_count(&sup, NULL, "asked"), 200);
     assert_int_equal(fake_count(&sup, NULL, "addressed"), to_nodes);
     assert_int_equal(stats().errors, 0);
-    /* a slow machine may lose nodes, and the client may be late with what it sends them */
-    if (!fake_count(&sup, NULL, "nodes_lost") && !fake_count(&sup, NULL, "returned")) {
+    /* a slow machine may lose nodes or be late, and the client with what it sends them */
+    if (!fake_count(&sup, NULL, "nodes_lost") && !fake_count(&sup, NULL, "again") &&
+        !fake_count(&sup, NULL, "returned")) {
         assert_int_equal(to_nodes, 200);
         assert_int_equal(received, 300);
         assert_int_equal(fake_count(&sup, NULL, "given"), 300);
