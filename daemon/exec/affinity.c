@@ -83,14 +83,6 @@ static int take(struct affinity *a, const char *key, const char *list, hwloc_bit
     return -EINVAL;
 }
 
-/* hwloc loads all of its plugins that are installed, those of components that are not wanted too,
- * and some bring libraries of devices, which have no place in the daemon.  Those of Linux and of
- * the processor are in hwloc itself. */
-static int without_plugins(void)
-{
-    return setenv("HWLOC_PLUGINS_PATH", "/dev/null", 1) < 0 ? -errno : 0;
-}
-
 static int read_machine(struct affinity *a)
 {
     /* sysfs tells all that is needed; these open devices, and the first leaks what it read */
@@ -104,7 +96,9 @@ static int read_machine(struct affinity *a)
     a->lanes = hwloc_bitmap_alloc();
     if (!a->allowed || !a->io || !a->zmq || !a->gather || !a->lanes)
         return -ENOMEM;
-    if (without_plugins() < 0 || hwloc_topology_init(&a->topology) < 0)
+    /* it loads all plugins that are installed, those of components that are not wanted too, and
+     * some bring libraries of devices along; what is needed is in hwloc itself */
+    if (setenv("HWLOC_PLUGINS_PATH", "/dev/null", 1) < 0 || hwloc_topology_init(&a->topology) < 0)
         return -ENOMEM;
     for (size_t i = 0; i < sizeof unused / sizeof *unused; i++)
         hwloc_topology_set_components(a->topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,

@@ -388,6 +388,12 @@ uint64_t fake_count(struct server *s, const char *node, const char *name)
     return value;
 }
 
+bool fake_gave_once(struct server *s)
+{
+    return !fake_count(s, NULL, "nodes_lost") && !fake_count(s, NULL, "again") &&
+           !fake_count(s, NULL, "returned");
+}
+
 void fake_wait(struct server *s, const char *node, const char *name, uint64_t value,
                struct fake **nodes, uint32_t n_nodes)
 {

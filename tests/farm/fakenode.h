@@ -56,10 +56,13 @@ void fake_busy(struct fake *n, uint32_t first, uint32_t rois, Trigd__V1__Busy__R
 void fake_error(struct fake *n, uint32_t roi, const char *text);
 /* One number of `show farm json` or `show nodes json` (of the first node of that name). */
 uint64_t fake_count(struct server *s, const char *node, const char *name);
-/* Waits for it, at most 10 s, while nodes live. */
+/* Whether each RoI went to one node: on a slow machine nodes may be lost or late, and clients with
+ * what they send them. */
+bool fake_gave_once(struct server *s);
+/* Waits for that count, at most a minute, while nodes live. */
 void fake_wait(struct server *s, const char *node, const char *name, uint64_t value,
                struct fake **nodes, uint32_t n_nodes);
-/* Waits for an answer with that text, at most 10 s. */
+/* Waits for an answer with that text, at most a minute. */
 void fake_wait_text(struct server *s, const char *command, const char *text);
 /* The accounts of the farm and of its nodes balance. */
 void fake_check_accounts(struct server *s);
